@@ -49,6 +49,9 @@ type Module struct {
 	Start func(ctx context.Context) error
 	// Ready reports why the module cannot serve yet; nil means it can. Optional.
 	Ready func(ctx context.Context) error
-	// Stop runs after the workers ended: closes pools. Optional.
+	// Drain runs first at a stop, while this module and those before it still work: the
+	// place for a farewell. Optional.
+	Drain func(ctx context.Context) error
+	// Stop runs after the module's server and workers ended: closes pools. Optional.
 	Stop func(ctx context.Context) error
 }
