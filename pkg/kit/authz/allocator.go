@@ -1,0 +1,3 @@
+package authz
+
+var allocatorRules = map[string]Rule{}

@@ -1,0 +1,3 @@
+package authz
+
+var inventoryRules = map[string]Rule{}

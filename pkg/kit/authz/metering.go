@@ -1,0 +1,3 @@
+package authz
+
+var meteringRules = map[string]Rule{}

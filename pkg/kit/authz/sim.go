@@ -1,0 +1,3 @@
+package authz
+
+var simRules = map[string]Rule{}

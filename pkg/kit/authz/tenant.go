@@ -1,0 +1,3 @@
+package authz
+
+var tenantRules = map[string]Rule{}
