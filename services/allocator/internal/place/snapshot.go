@@ -13,7 +13,7 @@ type Snapshot struct {
 	Seats   []SeatRow   `json:"seats,omitempty"`
 }
 
-// Snapshot copies the pool. Cards and nodes known only from a seat are not in it: the seat says where it is.
+// Snapshot copies the pool, but for the geometries, which are shared and must not be changed. Cards and nodes known only from a seat are not in it: the seat says where it is.
 func (p *Pool) Snapshot() Snapshot {
 	var s Snapshot
 	for _, n := range p.order {
