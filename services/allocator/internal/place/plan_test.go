@@ -64,6 +64,13 @@ func TestWhereARequestGoes(t *testing.T) {
 				cutAt(t, p, "n1", "n1-1", span1("4g.40gb", 0, 4))
 				return p
 			}, []Want{slice("h100-80gb", "2g.20gb")}, "n1-1@4"},
+		"of equal losses the fuller card": {
+			func(t *testing.T) *Pool {
+				p := testPool(testNode(t, "n1", h100, 1), testNode(t, "n2", h100, 4))
+				cutAt(t, p, "n1", "n1-0", span1("1g.10gb", 6, 1))
+				cutAt(t, p, "n2", "n2-0", span1("4g.40gb", 0, 4), span1("1g.10gb", 6, 1))
+				return p
+			}, []Want{slice("h100-80gb", "1g.10gb")}, "n2-0@4"},
 		"a slice breaks a card that is only ever cut before one that sells whole": {
 			func(t *testing.T) *Pool {
 				n := testNode(t, "n1", h100, 2)
