@@ -42,8 +42,8 @@ func (a MsMicro) String() string { return a.v.String() }
 // ParseMsMicro reads the form String writes.
 func ParseMsMicro(s string) (MsMicro, error) {
 	var m MsMicro
-	if _, ok := m.v.SetString(s, 10); !ok {
-		return m, fmt.Errorf("money: %q is not an integer", s)
+	if _, ok := m.v.SetString(s, 10); !ok || m.String() != s {
+		return MsMicro{}, fmt.Errorf("money: %q is not an integer", s)
 	}
 	return m, nil
 }
