@@ -112,14 +112,22 @@ func (w Who) Allows(r actor.Role) bool {
 	return w.kind == anyone || w.kind == member && (len(w.roles) == 0 || slices.Contains(w.roles, r))
 }
 
+// Rules is who may call what, by operationId.
+type Rules map[string]Rule
+
 // Check refuses a caller that the operation's rule leaves out: unauthenticated when a
 // credential would help, forbidden when it is the wrong one.
-func Check(operation string, a actor.Actor, peer string) error {
-	r, ok := Table[operation]
+func (rules Rules) Check(operation string, a actor.Actor, peer string) error {
+	r, ok := rules[operation]
 	if !ok {
 		return fault.Wrap(fault.Internal, "This operation is not available.", fmt.Errorf("authz: operation %q has no rule", operation))
 	}
 	return r.Check(a, peer)
+}
+
+// Check is Table.Check.
+func Check(operation string, a actor.Actor, peer string) error {
+	return Table.Check(operation, a, peer)
 }
 
 // Check refuses a caller that r leaves out. peer is the service whose connection brought

@@ -5,8 +5,8 @@ import "fmt"
 // Table is every operation of every OpenAPI file and who may call it.
 var Table = merge(tenantRules, inventoryRules, allocatorRules, meteringRules, gatewayRules, simRules)
 
-func merge(parts ...map[string]Rule) map[string]Rule {
-	all := map[string]Rule{}
+func merge(parts ...map[string]Rule) Rules {
+	all := Rules{}
 	for _, p := range parts {
 		for op, r := range p {
 			if _, twice := all[op]; twice {
