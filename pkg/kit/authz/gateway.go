@@ -5,5 +5,6 @@ var gatewayRules = map[string]Rule{
 	"getReadiness":    {Who: Anyone},
 	"getOpenAPI":      {Who: Anyone},
 	"getLimits":       {Who: AnyMember},
+	"openTunnel":      {Who: NodeOnly},
 	"getInstanceLogs": {Who: AnyMember, Object: "instance"},
 }
