@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weirhq/weir/e2e/internal/audit"
 	"github.com/weirhq/weir/e2e/internal/rest"
 	"github.com/weirhq/weir/e2e/internal/stack"
 )
@@ -96,4 +98,24 @@ func TestCutOffNode(t *testing.T) {
 	require.True(t, seenStopping)
 	requireUnbilledGap(t, s, kept)
 	requireSound(t, s)
+}
+
+// requireUnbilledGap proves that the member was billed before and after the silence, in
+// two intervals, and not in between.
+func requireUnbilledGap(t *testing.T, s *stack.Stack, instance string) {
+	t.Helper()
+	db, err := audit.Open(t.Context(), s.Dir)
+	require.NoError(t, err)
+	defer db.Close(context.WithoutCancel(t.Context()))
+	var intervals, open int
+	var gap float64
+	require.Eventually(t, func() bool {
+		err := db.QueryRow(t.Context(), `
+			SELECT count(*), count(*) FILTER (WHERE upper_inf(during)),
+				coalesce(extract(epoch FROM max(lower(during)) - min(upper(during))), 0)
+			FROM metering.interval WHERE instance = $1`, instance).Scan(&intervals, &open, &gap)
+		return err == nil && intervals == 2
+	}, 20*time.Second, 100*time.Millisecond, "one interval before the silence and one after it")
+	require.Equal(t, 1, open)
+	require.Greater(t, gap, 3.0, "the silence is not billed")
 }
