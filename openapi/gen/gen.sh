@@ -3,7 +3,8 @@
 # with names, only those: gen.sh common tenant agent. A file that does not exist is skipped.
 #
 #   common            → pkg/api/commonapi (clients), pkg/api/commonserver (servers)
-#   public/S.yaml     → pkg/api/Sapi and services/S/internal/api/publicgen
+#   public/S.yaml     → pkg/api/Sapi, services/S/internal/api/publicgen and, for the merged
+#                       document, services/gateway/internal/spec/Sspec
 #   internal/S.yaml   → pkg/api/Smeshapi and services/S/internal/api/meshgen
 #   agent/v1.yaml     → pkg/api/agentapi and, by tag, services/S/internal/api/agentgen
 set -euo pipefail
@@ -25,6 +26,9 @@ gen() {
     echo "gen.sh: $input failed" >&2
     return 1
   fi
+  # Strict handlers get the request's own context: gin's is reused for later requests while
+  # drivers and HTTP clients may still look at it.
+  sed -i -E 's/return sh\.ssi\.([A-Za-z0-9_]+)\(ctx, /return sh.ssi.\1(ctx.Request.Context(), /' "$tmp"
   chmod 644 "$tmp"
   mv "$tmp" "$root/$out"
   echo "  $out"
@@ -38,6 +42,7 @@ common() {
 service() {
   gen client "public/$1.yaml" "pkg/api/$1api" client.gen.go
   gen server "public/$1.yaml" "services/$1/internal/api/publicgen" server.gen.go
+  gen spec "public/$1.yaml" "services/gateway/internal/spec/$1spec" spec.gen.go
   gen client "internal/$1.yaml" "pkg/api/$1meshapi" client.gen.go
   gen server "internal/$1.yaml" "services/$1/internal/api/meshgen" server.gen.go
 }

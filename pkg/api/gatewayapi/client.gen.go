@@ -84,10 +84,10 @@ type HealthStatus string
 // Limit defines model for Limit.
 type Limit struct {
 	// Limit null = unlimited
-	Limit    *float32      `json:"limit"`
+	Limit    *json.Number  `json:"limit"`
 	Resource LimitResource `json:"resource"`
 	Scope    LimitScope    `json:"scope"`
-	Used     float32       `json:"used"`
+	Used     json.Number   `json:"used"`
 }
 
 // LimitResource defines model for Limit.Resource.

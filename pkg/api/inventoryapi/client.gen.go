@@ -221,14 +221,14 @@ type GPUUpdate struct {
 
 // Health defines model for Health.
 type Health struct {
-	PowerW       *float32   `json:"power_w"`
+	PowerW       *int       `json:"power_w"`
 	SeenAt       *time.Time `json:"seen_at"`
-	TemperatureC *float32   `json:"temperature_c"`
+	TemperatureC *int       `json:"temperature_c"`
 }
 
 // JoinToken defines model for JoinToken.
 type JoinToken struct {
-	// CAPin `sha256:` and the hash of the certificate authority's certificate
+	// CAPin `sha256:` and the SHA-256 of the authority's certificate in DER, in hexadecimal
 	CAPin     string    `json:"ca_pin"`
 	ExpiresAt time.Time `json:"expires_at"`
 	ID        string    `json:"id"`
@@ -289,7 +289,7 @@ type Node struct {
 
 	// StateReason Why it is not ready: enrolled (not yet heard of), silent, duplicate_identity; or retired: operator
 	StateReason *string `json:"state_reason"`
-	Vcpus       float32 `json:"vcpus"`
+	Vcpus       float64 `json:"vcpus"`
 	Version     int64   `json:"version"`
 	Zone        *string `json:"zone"`
 }

@@ -41,7 +41,9 @@ func (e FoundNodeState) Valid() bool {
 
 // CA defines model for CA.
 type CA struct {
-	CAPEM   string               `json:"ca_pem"`
+	CAPEM string `json:"ca_pem"`
+
+	// Pin `sha256:` and the SHA-256 of the authority's certificate in DER, in hexadecimal
 	Pin     string               `json:"pin"`
 	Revoked []RevokedCertificate `json:"revoked"`
 }
@@ -76,7 +78,7 @@ type RevokedCertificate struct {
 	Node     string    `json:"node"`
 	NotAfter time.Time `json:"not_after"`
 
-	// Serial The certificate's serial number
+	// Serial The serial number in lower-case hexadecimal
 	Serial string `json:"serial"`
 }
 
@@ -200,7 +202,7 @@ type ClientInterface interface {
 
 	// CreateServerCertificateWithBody A certificate for the agents' door
 	//
-	// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+	// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -209,7 +211,7 @@ type ClientInterface interface {
 
 	// CreateServerCertificate A certificate for the agents' door
 	//
-	// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+	// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -285,7 +287,7 @@ func (c *Client) FindNode(ctx context.Context, name string, reqEditors ...Reques
 
 // CreateServerCertificateWithBody A certificate for the agents' door
 //
-// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 //
 // Takes any type of body and a specified content type.
 //
@@ -304,7 +306,7 @@ func (c *Client) CreateServerCertificateWithBody(ctx context.Context, contentTyp
 
 // CreateServerCertificate A certificate for the agents' door
 //
-// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -538,7 +540,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServerCertificateWithBodyWithResponse A certificate for the agents' door
 	//
-	// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+	// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -547,7 +549,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServerCertificateWithResponse A certificate for the agents' door
 	//
-	// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+	// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -803,7 +805,7 @@ func (c *ClientWithResponses) FindNodeWithResponse(ctx context.Context, name str
 
 // CreateServerCertificateWithBodyWithResponse A certificate for the agents' door
 //
-// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -818,7 +820,7 @@ func (c *ClientWithResponses) CreateServerCertificateWithBodyWithResponse(ctx co
 
 // CreateServerCertificateWithResponse A certificate for the agents' door
 //
-// Its names are those of the request; the agents trust it by the authority's pin. Renew it at two thirds of its life.
+// Its names are those of the request. `certificate_pem` is the whole chain to present, because machines that join know only the hash of the authority. It lives 24 hours; renew it at two thirds of that.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -639,7 +639,7 @@ func (sh *strictHandler) GetDesired(ctx *gin.Context, params GetDesiredParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetDesired(ctx, request.(GetDesiredRequestObject))
+		return sh.ssi.GetDesired(ctx.Request.Context(), request.(GetDesiredRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetDesired")
@@ -681,7 +681,7 @@ func (sh *strictHandler) PutGoingDown(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PutGoingDown(ctx, request.(PutGoingDownRequestObject))
+		return sh.ssi.PutGoingDown(ctx.Request.Context(), request.(PutGoingDownRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "PutGoingDown")
@@ -723,7 +723,7 @@ func (sh *strictHandler) PutMemberReports(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PutMemberReports(ctx, request.(PutMemberReportsRequestObject))
+		return sh.ssi.PutMemberReports(ctx.Request.Context(), request.(PutMemberReportsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "PutMemberReports")

@@ -305,7 +305,7 @@ func (sh *strictHandler) SyncAllocatorFeed(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SyncAllocatorFeed(ctx, request.(SyncAllocatorFeedRequestObject))
+		return sh.ssi.SyncAllocatorFeed(ctx.Request.Context(), request.(SyncAllocatorFeedRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "SyncAllocatorFeed")
@@ -329,7 +329,7 @@ func (sh *strictHandler) GetLimitUsage(ctx *gin.Context) {
 	var request GetLimitUsageRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetLimitUsage(ctx, request.(GetLimitUsageRequestObject))
+		return sh.ssi.GetLimitUsage(ctx.Request.Context(), request.(GetLimitUsageRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetLimitUsage")

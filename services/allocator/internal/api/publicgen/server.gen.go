@@ -1858,7 +1858,7 @@ func (sh *strictHandler) AdminListInstances(ctx *gin.Context, params AdminListIn
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AdminListInstances(ctx, request.(AdminListInstancesRequestObject))
+		return sh.ssi.AdminListInstances(ctx.Request.Context(), request.(AdminListInstancesRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "AdminListInstances")
@@ -1903,7 +1903,7 @@ func (sh *strictHandler) AdminFenceInstance(ctx *gin.Context, id InstanceID, par
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AdminFenceInstance(ctx, request.(AdminFenceInstanceRequestObject))
+		return sh.ssi.AdminFenceInstance(ctx.Request.Context(), request.(AdminFenceInstanceRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "AdminFenceInstance")
@@ -1947,7 +1947,7 @@ func (sh *strictHandler) AdminStopInstance(ctx *gin.Context, id InstanceID) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AdminStopInstance(ctx, request.(AdminStopInstanceRequestObject))
+		return sh.ssi.AdminStopInstance(ctx.Request.Context(), request.(AdminStopInstanceRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "AdminStopInstance")
@@ -1971,7 +1971,7 @@ func (sh *strictHandler) AdminGetSnapshot(ctx *gin.Context) {
 	var request AdminGetSnapshotRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AdminGetSnapshot(ctx, request.(AdminGetSnapshotRequestObject))
+		return sh.ssi.AdminGetSnapshot(ctx.Request.Context(), request.(AdminGetSnapshotRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "AdminGetSnapshot")
@@ -1997,7 +1997,7 @@ func (sh *strictHandler) ListInstances(ctx *gin.Context, params ListInstancesPar
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListInstances(ctx, request.(ListInstancesRequestObject))
+		return sh.ssi.ListInstances(ctx.Request.Context(), request.(ListInstancesRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListInstances")
@@ -2041,7 +2041,7 @@ func (sh *strictHandler) CreateInstance(ctx *gin.Context, params CreateInstanceP
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateInstance(ctx, request.(CreateInstanceRequestObject))
+		return sh.ssi.CreateInstance(ctx.Request.Context(), request.(CreateInstanceRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "CreateInstance")
@@ -2067,7 +2067,7 @@ func (sh *strictHandler) DeleteInstance(ctx *gin.Context, id InstanceID) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.DeleteInstance(ctx, request.(DeleteInstanceRequestObject))
+		return sh.ssi.DeleteInstance(ctx.Request.Context(), request.(DeleteInstanceRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "DeleteInstance")
@@ -2093,7 +2093,7 @@ func (sh *strictHandler) GetInstance(ctx *gin.Context, id InstanceID) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetInstance(ctx, request.(GetInstanceRequestObject))
+		return sh.ssi.GetInstance(ctx.Request.Context(), request.(GetInstanceRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetInstance")
@@ -2120,7 +2120,7 @@ func (sh *strictHandler) ListInstanceEvents(ctx *gin.Context, id InstanceID, par
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListInstanceEvents(ctx, request.(ListInstanceEventsRequestObject))
+		return sh.ssi.ListInstanceEvents(ctx.Request.Context(), request.(ListInstanceEventsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListInstanceEvents")
@@ -2146,7 +2146,7 @@ func (sh *strictHandler) StopInstance(ctx *gin.Context, id InstanceID) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.StopInstance(ctx, request.(StopInstanceRequestObject))
+		return sh.ssi.StopInstance(ctx.Request.Context(), request.(StopInstanceRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "StopInstance")
@@ -2172,7 +2172,7 @@ func (sh *strictHandler) ListOfferings(ctx *gin.Context, params ListOfferingsPar
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListOfferings(ctx, request.(ListOfferingsRequestObject))
+		return sh.ssi.ListOfferings(ctx.Request.Context(), request.(ListOfferingsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListOfferings")

@@ -89,10 +89,10 @@ type HealthStatus string
 // Limit defines model for Limit.
 type Limit struct {
 	// Limit null = unlimited
-	Limit    *float32      `json:"limit"`
+	Limit    *json.Number  `json:"limit"`
 	Resource LimitResource `json:"resource"`
 	Scope    LimitScope    `json:"scope"`
-	Used     float32       `json:"used"`
+	Used     json.Number   `json:"used"`
 }
 
 // LimitResource defines model for Limit.Resource.
@@ -545,7 +545,7 @@ func (sh *strictHandler) GetHealth(ctx *gin.Context) {
 	var request GetHealthRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetHealth(ctx, request.(GetHealthRequestObject))
+		return sh.ssi.GetHealth(ctx.Request.Context(), request.(GetHealthRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetHealth")
@@ -569,7 +569,7 @@ func (sh *strictHandler) GetOpenAPI(ctx *gin.Context) {
 	var request GetOpenAPIRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetOpenAPI(ctx, request.(GetOpenAPIRequestObject))
+		return sh.ssi.GetOpenAPI(ctx.Request.Context(), request.(GetOpenAPIRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetOpenAPI")
@@ -593,7 +593,7 @@ func (sh *strictHandler) GetReadiness(ctx *gin.Context) {
 	var request GetReadinessRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetReadiness(ctx, request.(GetReadinessRequestObject))
+		return sh.ssi.GetReadiness(ctx.Request.Context(), request.(GetReadinessRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetReadiness")
@@ -620,7 +620,7 @@ func (sh *strictHandler) GetInstanceLogs(ctx *gin.Context, id string, params Get
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetInstanceLogs(ctx, request.(GetInstanceLogsRequestObject))
+		return sh.ssi.GetInstanceLogs(ctx.Request.Context(), request.(GetInstanceLogsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetInstanceLogs")
@@ -644,7 +644,7 @@ func (sh *strictHandler) GetLimits(ctx *gin.Context) {
 	var request GetLimitsRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetLimits(ctx, request.(GetLimitsRequestObject))
+		return sh.ssi.GetLimits(ctx.Request.Context(), request.(GetLimitsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetLimits")
@@ -668,29 +668,29 @@ func (sh *strictHandler) GetLimits(ctx *gin.Context) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"xFdbb9tGE/0rg/2+txKWk7QoqqAPQdC0BozGSAPkITCoEXdIbrIXei+SVUH/vZglrSvlxGiC+sUUd3dm",
-	"9syZM8O1qJzpnCUbg5iuhafQORso/3AdWexUWTljnC1vvJtrMrxSORvJRn7ErtOqwqicnXT9jh8+BWd5",
-	"LVQtGeSn/3uqxVT8b7JzN+lXw+SMm81mUwhJofKqY+tiKl6BpzoF1OA8INSodPIkeONgjH39Qahjm2OT",
-	"UvFR1DfedeSj4ovVqAMVott7tRYhYkz5iWwyYvpRuM/ithBx1ZGYihC9sk325OkuKU+S9wyndvvc/BNV",
-	"UWwKca2Mik8MQj+cOby2TVrDr5BsXicpivwK55rENPpEW/c2mTl5kaMMLvmK9m/UdIlEIZQNEW1FQRTi",
-	"LlEiWe6/WlRd4v8eTWnUfAQERtt1B6adb0Y3psBArY/jO4JxG+yD5WKAYjBwFt9rFZ6KsYpkDh8e42af",
-	"xc3WP3qPK/5t6T6WVfLB+Sfy+0+6j6/7g8c49CEdGh+7+5HFN4q0/M37PpQnYFHzwVO+3WBswdUQW4K8",
-	"pYCQqhYwwMyioRmX38zVNXGaw8fntzMxkntDIWBDe+k/U0V9GLsDX3HlPRBHwg8BVIQ5Vp9zzD2SM6id",
-	"z3dieKHDhl5CLi1n82uNIYKzdHG+vnaXO6+N4/j3Zo7kzMK7N6/hlx9/+hkG6byAWeUkzUAFCJEjeAkz",
-	"SRGVzu8QArH0VpRv05HrNF3AX84Q8MEAKCUY4jILfJHDhPOWU8CUXaBWsoBkMcWWbGRBJ1mwj7mSkmwB",
-	"1sWydsnKAipna62qWICSZDrH8axKo4LBWLUFB66pgLvkIpZ0XxFJNhY6srLMhc3mygo7rFRcFdB5VVFZ",
-	"tWgb3ugxUjloXQHON6VbkJeJ+h8hZUu8Fp0rNfqGCmicpXyDBaqcOiapspG8RT1Gzx7VEXYWgriWwilQ",
-	"by3MBrBmBVMFyEa/go5835lIwgOZv0pezhfyiORwyVCIpRop2TfKypBZPOwCZcElD9o1Yez2u343LDFU",
-	"Td87ooqaRoHpX6xP2nJPVcaAfCZnbDECa0UfVObdl5ppXn3wvo1wm6hCDFb2cDhVCjaqbO1Oo3zfEkjH",
-	"pIiBdF0AWpmDYyUIfcRG3UONVQwsf4EW5FFDIL9QFeVyGqARH0h5aDDSElfcM8mH3suzPXEQU/Hi4vLi",
-	"BZchxjajPWnzdPI3PzcUhzHL5/npSoqp+J3iMMAUh9PY88vLR0avp41cg4exEUurBfXlUWPS8ZylbWjn",
-	"x7dChGQM+pWYiqueB513FYUAmL0UImITOPWcF3HLRx7MXTxc6BxIbzuyr26u/i1Kj6n1CLVOKWXINyRh",
-	"CAekq5Jhz98cwvetCiy90SNLL+odM4cgxgH1hHL1KN/eEUplKYT/hnLsfvXt8XqNFriCV9ChjxmrM5Rb",
-	"PJtsB+DJWsnNJKvmDrGj+UKjshB5iMA8aCwxwNKrGMlewAcVW5jVTmu3nGXSow1L8tA4CjxqJBuVHlTR",
-	"RlSWPLQYILc01piT/FwNwV33Wt6hR0ORuEN9XAvFMbG+8NiCJmu5FPvS2rN5l6YTGR6M3CXyq52V/g5i",
-	"/+Q2Q8M4OViaO6cJbW/quGXq1W660kyz/Aly6m4Q+Z0zg/fK8OfFs0v+K4RRtn9xWZx0rc3tF7nLGZt0",
-	"nLxD1h7DMVrmLsUufYeq/sBt55AMS+/iPlN3H2dbuubhKDxW09f9ju9Y0LsPsBHIevew5GJIgb6HGhL0",
-	"KHCrNiueDHNHXzKgKkAexlwNhFW7B+aA3O1ms9n8EwAA//8=",
+	"xFdZb9tGEP4rg23fykhO0qKogj4EQdMaMBIjDZCHwKBG3CG5yXKX3kOyaui/F7NL67AoJ0YT1C9e7THH",
+	"N98cvBWV7XpryAQvZrfCke+t8ZR+2J4M9qqsbNdZU146u9DU8UllTSATeIl9r1WFQVkz7fONnz55a/jM",
+	"Vy11yKsfHdViJn6Y7tRN86mfnlCz2WwKIclXTvUsXczES3BUR48arAOEGpWOjgRfHISxrr8IdWiTbVIq",
+	"for60tmeXFDsWI3aUyH6va1b4QOGmFZkYidmH4X9LK4KEdY9iZnwwSnTJE2OrqNyJPnO8Gp3zy4+URXE",
+	"phAXqlPhkUbouzeHbpuoNfwO0aRzkqJIW7jQJGbBRdqqN7FbkBOFuHnS2CfDJkdj8iafJPu9ja6ifV+b",
+	"PpIohDI+oKnIi0JcR4oky/2tZdVH/u+wKzu1GIGH42D7A9HWNaMXo2cIb7/e8nvQb92401kM8A2iT8bk",
+	"QvnHxkUF6g4XD/E5R36z1Y/O4Zp/G7oJZRWdt+6ROfGGbsKr/PA+DtmkQ+Fjvt+T+FqRln84l015BBY1",
+	"Pzzm6CWGFmwNoSVIVwrwsWoBPcwNdjTnlJ3buiYmgP/47GouRljRkffY0B4xTmReNmP34Ctc3gNxxHzv",
+	"QQVYYPU52ZyRnENtXfKJ4YUeG3oBKR2tSdsafQBraHI6J3fOna6n4/hnMfdKoIF3r1/Bbz//8isM5XYC",
+	"88pKmoPy4ANb8ALmkgIqnfYQPHG5rih505PtNU3gb9sR8EMPKCV0xGnm2ZHDgPOVY8CUWaJWsoBoMIaW",
+	"TOAmQLJgHQslJZkCjA1lbaORBVTW1FpVoQAlqest27MuO+U7DFVbsOGaCriONmBJNxWRZGG+JyPLlNgs",
+	"rqywx0qFdQG9UxWVVYum4YsOA5VDfSzAuqa0S3IyUv7hY5LEZ8HaUqNrqIDGGkoeLFGl0DFJlQnkDOox",
+	"emZUR9hZCOJc8sdAvTUwH8CaF0wVIBPcGnpyuZuRhDsyf1V5OZ3IIyWHU4Z8KNVIyr5WRvrE4uEWKAM2",
+	"OtC28WPe73rkcMRQNbmrBBU0jQKTN26PWnmmKmNALpEztBiAa0U2KvHuSw04nd5p31q4DVQhBil7OBxX",
+	"ChaqTG2PrXzfEkjLpAiedF0AGpmM40rgs8WduoEaq+C5/HlakkMNntxSVZTSaYBGfCDloMFAK1xzNyXn",
+	"s5ane8VBzMTzydnkOachhjahPW3TRPMPrxsKw2jm0sx1LsVM/ElhGHqKwwnu2dnZA+Pa48a0QcPYWKbV",
+	"knJ61Bh1OCVpa9rpka8QPnYdurWYifPMg97ZirwHTFoKEbDxHHqOi7jiJ3fiJncOnQLpbU/m5eX5f0Xp",
+	"oWo9Qq1jSnXkGpIwmAPSVrFjzd8cwvet8lx6g0Muvah3zByMGAfUEcr1g3x7RyiVIe//H8qx+vW3x+sV",
+	"GuAMXkOPLiSsTlBu+XS6HY2nt0pupqlq7hC7N19oVAYCDxGYBo0Velg5FQKZCXxQoYV5bbW2q3kiPRq/",
+	"IgeNJc+jRjRB6aEqmoDKkIMWPaSWxjXmKD7ng3EXuZb36LCjQNyhPt4KxTZxfeGxBbtUy6XYL62Zzbsw",
+	"HZXhQch1JLfeSck+iP2X2wgN4+QgaWGtJjRZ1P2Wqde76UozzdLHybG6ocjvlHV4ozr+8Hh6xn+F6JTJ",
+	"G2fFUdfaXH2Ruxyxac/BO2TtfThG09zG0MfvkNUfuO0ckmHlbNhn6u6zbUvXNBz5h3L6It/4jgm9+wAb",
+	"gSyrhxUnQ/T0PaohQUaBW3W35skwdfQVA6o8pGHM1kBYtXtgDshdbTabzb8BAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

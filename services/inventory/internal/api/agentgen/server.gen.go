@@ -556,7 +556,7 @@ func (sh *strictHandler) EnrollNode(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.EnrollNode(ctx, request.(EnrollNodeRequestObject))
+		return sh.ssi.EnrollNode(ctx.Request.Context(), request.(EnrollNodeRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "EnrollNode")
@@ -598,7 +598,7 @@ func (sh *strictHandler) RenewNodeCertificate(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RenewNodeCertificate(ctx, request.(RenewNodeCertificateRequestObject))
+		return sh.ssi.RenewNodeCertificate(ctx.Request.Context(), request.(RenewNodeCertificateRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "RenewNodeCertificate")
@@ -640,7 +640,7 @@ func (sh *strictHandler) PutNodeStatus(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PutNodeStatus(ctx, request.(PutNodeStatusRequestObject))
+		return sh.ssi.PutNodeStatus(ctx.Request.Context(), request.(PutNodeStatusRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "PutNodeStatus")

@@ -46,7 +46,9 @@ func (e FoundNodeState) Valid() bool {
 
 // CA defines model for CA.
 type CA struct {
-	CAPEM   string               `json:"ca_pem"`
+	CAPEM string `json:"ca_pem"`
+
+	// Pin `sha256:` and the SHA-256 of the authority's certificate in DER, in hexadecimal
 	Pin     string               `json:"pin"`
 	Revoked []RevokedCertificate `json:"revoked"`
 }
@@ -81,7 +83,7 @@ type RevokedCertificate struct {
 	Node     string    `json:"node"`
 	NotAfter time.Time `json:"not_after"`
 
-	// Serial The certificate's serial number
+	// Serial The serial number in lower-case hexadecimal
 	Serial string `json:"serial"`
 }
 
@@ -458,7 +460,7 @@ func (sh *strictHandler) GetAgentsCA(ctx *gin.Context) {
 	var request GetAgentsCARequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetAgentsCA(ctx, request.(GetAgentsCARequestObject))
+		return sh.ssi.GetAgentsCA(ctx.Request.Context(), request.(GetAgentsCARequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetAgentsCA")
@@ -500,7 +502,7 @@ func (sh *strictHandler) CreateNodeJoinToken(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateNodeJoinToken(ctx, request.(CreateNodeJoinTokenRequestObject))
+		return sh.ssi.CreateNodeJoinToken(ctx.Request.Context(), request.(CreateNodeJoinTokenRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "CreateNodeJoinToken")
@@ -526,7 +528,7 @@ func (sh *strictHandler) FindNode(ctx *gin.Context, name string) {
 	request.Name = name
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.FindNode(ctx, request.(FindNodeRequestObject))
+		return sh.ssi.FindNode(ctx.Request.Context(), request.(FindNodeRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "FindNode")
@@ -568,7 +570,7 @@ func (sh *strictHandler) CreateServerCertificate(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateServerCertificate(ctx, request.(CreateServerCertificateRequestObject))
+		return sh.ssi.CreateServerCertificate(ctx.Request.Context(), request.(CreateServerCertificateRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "CreateServerCertificate")
@@ -592,32 +594,33 @@ func (sh *strictHandler) CreateServerCertificate(ctx *gin.Context) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"vFhtb9vIEf4rg+0BaVFasi/XtKf7ULhGXaQorkHugH4wXGm1OyQ3IXeZ3aFsVdB/L2aXlCiJiuMgvm/U",
-	"vszOyzPPzGgjlKsbZ9FSELON8BgaZwPGH65BKxszV66unZ2/825ZYc07yllCS/wpm6YySpJxdtqkE3/8",
-	"EJzlvaBKrCV/fecxFzPxu+n+uWnaDdMzz2y320xoDMqbhqWLmbgGj3kbZAXOg4Rcmqr1KPhgJ4zfurmO",
-	"emlt+Jqs3nnXoCfDRuWyCpiJZrC0EUrOm2QXrRsUMxHIG1uIbSYaY0fXPa7cR9S8Zwjr8JSN79P5G340",
-	"Z3chS+nESu/lOlrh8VNrPMu967VKOuxfvN9dc8sPqIjl3LrW6p+dxmcabvSocVbWOLoRTN1WknB4belc",
-	"hdLGbWK7ZhuBtq3ZBI9Sr0UmrKN5/+2RooV7O3r5R/YbLTpVeslDBcbcwB74pzP2V/cR7Vdg4Eys8bEx",
-	"HsNcRrznztf8JbQkvCAT9Tu5c8azAZVHOrPlV+hHtsbc0snJerV31w+0fdJHNx67iD3DU9ZpnPcQqeXj",
-	"v9AWVIrZm9eZaCQRek7V/97Ji/9dXvx4//vuY3Jxv7nM3lxt+40//PU78RQG9m+N2TKSVM83ZTwDHM1l",
-	"TikeXxbxgN7Iis8fctavJYLaa/gqQDoJtq2XMWLGQuUe0F8oGRBKfJQalalZmG2r6ikfdQ9nyZqh7mM+",
-	"+yXi5Otd9hmuHFh59syzHXtMikdvZHuafKbdX4V9FXxv2gD5V29e/+WHTNTG7laetKMTNKbqUT28NVjp",
-	"v3vv/DOVzfniKSDfSSrB5UAlQjySQWhVCTLAglNtwcV14fIcWfNw9/39YgzvNYYgC3yasJIa+wtfYPKg",
-	"0xi3l3yLJ82Bhfe3N/DjD3/6M3SNyAQWymlcgAkQSC4r/AkWGkmaKq5JCMiNjELInYcGXVPhBH5xNQJf",
-	"DCC1hho5UcNEnKCho49DPYxdycroDForWyrRUsSbzviNpdEabQYM1pyrdgbK2bwyijIwGuvGsT7reW1C",
-	"LUmVGSteYQafWkdyjo8KUbOw0KDV88rUhljcXMlGKkPrDBpvFM5VKW3BBz3nSjzHv5wv5m6FXreYfoQ2",
-	"SuI9cm5eSV9gBoWzGC1YSVOx4xgUxjK5R645gUPy6nj9ZOyGU0f928Kic9YiA2cR0JJfQ4M+9XmooQfP",
-	"FzVZ5xPnpNdKEMVAczOSIrfG6hATpDsFxoJrPVSuCKPkT5LaMLCeXVVgethQNV5l0sLmpMlNUGUfoI/g",
-	"pFIScG4mpVQi+s+nXdztX99puAtUJjopAz+cZiYLNTZ342VNFuz+V8PyBgx55w2tY0axtoUkfJDrDKTV",
-	"8MCW8GrpAjEL7To6sDHhLKKOqda5TfwHDSNvhZacX2ewRHpAtFxFV0Yhm7RCH5JWVwMyETPxenI5eS1i",
-	"W1LG6Ex7CE9XV1MVJ5Mi9WOH1i26bnsBlQnUeX1vZUgRkR7BOqicLdBD4ZwGWVHp2qLkG2so5YpPEPiW",
-	"8UM/RUG927RzPdDjC/UE3lKkqtJ5YkuVbMPRw5VZJbKSoOUaJEHtArHDmJniGPZWi5n4B9J1fOfmOgZ5",
-	"MNZ9f3n5mRnuebPbzfXYnBbB0QMhsUMu24rOSdupd34WzERo61r69bH4LhSnUAwxPqpE9RE1yEIaG7hl",
-	"JlmENF+Je5Z7gIkPztgL4t44uqpxgbpJeODb1DocThu7RPqb0+tv5t6xbn17mOlcCrcnEb56GRXOBZvS",
-	"5rcO9DVwPJL0CHouEoeMMQhoJJCRmMb16Yb5czvI+MOYMuX/nOQ10ssaCblm3W0ET4WRQfpxdNZPpYdB",
-	"yAYOPRqLjpn6/gUzcv9fwJlYRa+9SE5WZmVsER9IDaYJ0LnqqRil8fVCHc4lffodGvGWQlcMOcGpdAH7",
-	"frbLwSHPAvmWCzjBcp2We+Z4FaAxdgLv0eIDH+DS9OBYb68DizTEhJvjKb2mXDwdpl6GBs4NL78xFZya",
-	"ewZi6vBvrm9NCsN+o+8yhkX1hOS32/8HAAD//w==",
+	"vFhtj9u4Ef4rA/aAa1Hta5Jtz/lQbLeXNkVxDZIA/RBs7VlyJDGRSB1JeeMa/u/FkJItW3I2G2TvkyWR",
+	"nJdnZh7OeC2krRtryAQvZmvhyDfWeIovtiGDjZ5LW9fWzN84e1dRzSvSmkAm8CM2TaUlBm3NWZN2/PGj",
+	"t4bXvCypRn76wVEuZuJ3Zzt1Z2nVnx1Rs9lsMqHIS6cbli5m4hoc5a3HCqwDhBx11ToSvLETxrpurqNd",
+	"Smk+htUbZxtyQbNTOVaeMtEMPq2FxHmT/AqrhsRM+OC0KcQmE42OjuybsfAlXr64mi0AjYJQErz7x/XJ",
+	"5YsrsHl8xTaU1umw+tGDZD05I0SgDfzt57cZ/5b0GRVJXWMlsrFeR0v7iRTr1oFq/xCGb9P+m50yltKJ",
+	"RedwFVFy9GurHcv90HudfNxpvN0es3cfSQaW88q2Rv1iFT0SWK0mQTVY0+SC13VbYaDhsTtrK0ITlwP7",
+	"NVsLMm3NLjhCtRKZMDbM+2dHIXp4O0L1wH+tRGdKL3lowBQMjMA/rTbv7Scy35BjKZdGXtPnRjvyc4z1",
+	"lFtX85NQGOgk6Gjf6MwRZD1JR+HIkluSm1iagqWTk/Vmb4/vWfsgRjeOuog9AiljFc37FKnx87/IFKEU",
+	"s6tnmWgwBHJcg//9gCf/Oz/56fb33cPpye36PLu62PQLf/jLD+KhHNjpmvJloqge78p0BdgwxzykeHxd",
+	"xD05jdWYjN6XBGkNTFvfkWN2qew9uROJnr5MNAdwdDqyZPjQzCl43sWU+HZ0vkC7A9I8uufRGB7y34GO",
+	"bMeIj/T7m9Jcete7Nkjyi6tnf36eiVqb7ZcH/egETZl6cLW+0lSpn52z7pHG5nxwnHtvMJT9nRe3ZOBb",
+	"WQJ6WHBVLfieXtg8J7bcf7i8XUyldk3eY0EPc1MyY3fgK1weNC3T/gbX0qjPMPD21Q389PzFn6DraU5h",
+	"Ia2iBWgPPuBdRS9hoSigruI3BE/cE0mC3DpoyDYVncI7WxPwQQ+oFNTEFepPxSgbOqbYt0ObJVZaZdAa",
+	"binIhJhvKmMdd1opMhlwsuZ8QWcgrckrLUMGWlHdWLZnNa+1rzHIMmPDK8rg19YGnNNnSaRYmG/IqHml",
+	"ax1Y3Fxig1KHVQaN05LmskRT8EbHtRL38Zt1xdwuyamW0otvoyReC9bOK3QFZVBYQ9GDJeqKgeOk0IZ5",
+	"fLr3SahOX5Wcu34M1L8NLDqwFhlYQ0AmuBU05FLLSAr65Pmqfup44YzaqpSi5MNcT5TIK22UjwXS7WJ6",
+	"tq2DyhZ+kucDhtYPvGeoCkqKdaimL5T0YT3ql1OqMgbkYnKGEgNwbSajZCL6L5ddXO21by3cBioTnZQB",
+	"DuPKZKHa5Hb6BsOC4f9xr1vedtGxotjaAgPd4yqLffc9e8JfS+sDs9C2eQMTC84QqVhqHWziP6Q585Zk",
+	"gnWrDO4o3BMZvj6XWhK7tCTnk1UXAzIRM/Hs9Pz0mYgdSBmjc9an8Nny4kzGIadIrdfBsNA11guotA8d",
+	"6jsvfYoIOgJjobKmIAeFtQqwCqVti5JPrKDEJe8I4FrOn/AyDRodbMraPtGjhvoUXodIVaV1gT2V2PoD",
+	"xZVeJrJCULgCDFBbHxgwZqY40b1WYib+TuE66rm5jkEeTIiX5+dfGAcfNwbeXE+NfO+H41RihxzbKhyT",
+	"tjXv+FiZCd/WNbrVofguFONU9DE+siT5iRRggdp47o4DFj6NUuKW5e7lxEerzUngNjhC1VgfuqF6gG1q",
+	"HfYHi20h/dWq1XeDd6ox3+xXOl+Fm1GEL57GhGPBDmnxewf6GjgeSXpMer4k9hljENBIIBMxjd/P1syf",
+	"m0HF78eUKf+XJK9BhzUF4jvrw1rwABgZpJ88Z/0Auh+EbADowQR0yNS3T1iRu7H/SKwiak9Sk5VealNE",
+	"BanB1B46qB6KUZpUT+T+XNKX374Tr4PvLkMu8FBaT30/29Ug9337g0Js93jHfWkrZgWMeQWNI24Bd2Rb",
+	"oyy16Rk+pt8nY+/BmmqVLi705egvo8jcTM0eLp9DaVvnX4IjQ/egA5N0uLeMh1M+ncUJyk71PR7QnoZa",
+	"jg1EvzG9jN09krZy/1+y7000wx6m71yGF/Xo4ths/h8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -226,14 +226,14 @@ type GPUUpdate struct {
 
 // Health defines model for Health.
 type Health struct {
-	PowerW       *float32   `json:"power_w"`
+	PowerW       *int       `json:"power_w"`
 	SeenAt       *time.Time `json:"seen_at"`
-	TemperatureC *float32   `json:"temperature_c"`
+	TemperatureC *int       `json:"temperature_c"`
 }
 
 // JoinToken defines model for JoinToken.
 type JoinToken struct {
-	// CAPin `sha256:` and the hash of the certificate authority's certificate
+	// CAPin `sha256:` and the SHA-256 of the authority's certificate in DER, in hexadecimal
 	CAPin     string    `json:"ca_pin"`
 	ExpiresAt time.Time `json:"expires_at"`
 	ID        string    `json:"id"`
@@ -294,7 +294,7 @@ type Node struct {
 
 	// StateReason Why it is not ready: enrolled (not yet heard of), silent, duplicate_identity; or retired: operator
 	StateReason *string `json:"state_reason"`
-	Vcpus       float32 `json:"vcpus"`
+	Vcpus       float64 `json:"vcpus"`
 	Version     int64   `json:"version"`
 	Zone        *string `json:"zone"`
 }
@@ -1378,7 +1378,7 @@ func (sh *strictHandler) ListGPUs(ctx *gin.Context, params ListGPUsParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListGPUs(ctx, request.(ListGPUsRequestObject))
+		return sh.ssi.ListGPUs(ctx.Request.Context(), request.(ListGPUsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListGPUs")
@@ -1404,7 +1404,7 @@ func (sh *strictHandler) GetGPU(ctx *gin.Context, id string) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetGPU(ctx, request.(GetGPURequestObject))
+		return sh.ssi.GetGPU(ctx.Request.Context(), request.(GetGPURequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetGPU")
@@ -1449,7 +1449,7 @@ func (sh *strictHandler) UpdateGPU(ctx *gin.Context, id string, params UpdateGPU
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateGPU(ctx, request.(UpdateGPURequestObject))
+		return sh.ssi.UpdateGPU(ctx.Request.Context(), request.(UpdateGPURequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "UpdateGPU")
@@ -1493,7 +1493,7 @@ func (sh *strictHandler) CreateJoinToken(ctx *gin.Context, params CreateJoinToke
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateJoinToken(ctx, request.(CreateJoinTokenRequestObject))
+		return sh.ssi.CreateJoinToken(ctx.Request.Context(), request.(CreateJoinTokenRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "CreateJoinToken")
@@ -1519,7 +1519,7 @@ func (sh *strictHandler) ListNodes(ctx *gin.Context, params ListNodesParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListNodes(ctx, request.(ListNodesRequestObject))
+		return sh.ssi.ListNodes(ctx.Request.Context(), request.(ListNodesRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListNodes")
@@ -1545,7 +1545,7 @@ func (sh *strictHandler) DeleteNode(ctx *gin.Context, id string) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.DeleteNode(ctx, request.(DeleteNodeRequestObject))
+		return sh.ssi.DeleteNode(ctx.Request.Context(), request.(DeleteNodeRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "DeleteNode")
@@ -1571,7 +1571,7 @@ func (sh *strictHandler) GetNode(ctx *gin.Context, id string) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetNode(ctx, request.(GetNodeRequestObject))
+		return sh.ssi.GetNode(ctx.Request.Context(), request.(GetNodeRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetNode")
@@ -1616,7 +1616,7 @@ func (sh *strictHandler) UpdateNode(ctx *gin.Context, id string, params UpdateNo
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateNode(ctx, request.(UpdateNodeRequestObject))
+		return sh.ssi.UpdateNode(ctx.Request.Context(), request.(UpdateNodeRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "UpdateNode")
@@ -1642,7 +1642,7 @@ func (sh *strictHandler) ListPools(ctx *gin.Context, params ListPoolsParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListPools(ctx, request.(ListPoolsRequestObject))
+		return sh.ssi.ListPools(ctx.Request.Context(), request.(ListPoolsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListPools")
@@ -1666,66 +1666,66 @@ func (sh *strictHandler) ListPools(ctx *gin.Context, params ListPoolsParams) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"3Fvvkts4cn+VLuaq9q5Ca8Z/U6v5kLpzdr1OHK/L3q394JpQENES4QEBLgCORutSVZ4mD5YnSTVAUqQI",
-	"aqTd8Z0rn0YSQaDR/evGrxs9n5Ncl5VWqJxN5p+TAhlH4z9+9xNb01+ONjeickKrZJ78VCDcorFCqxRW",
-	"2sDi9erRfzKXF4skTWxeYMnoLbetMJkn1hmh1slut0uTihlWomum1xUqVoks12WpVfayNlab+HoLhXcu",
-	"y/2IBegVuAKhYmuEJa60wSRNBI39tUazTdJEsZLWDi8MpCrZ3RtUa1ck8+ePn6RJKVT7/XE6kjk9FPI1",
-	"x7LSDlW+/Q/cxoW1rES4wS1shCu8pP6XpeZbMOhqo6z/dSWMdcCU3aABtmZCpVAyc4McFt067tF7rCTb",
-	"Ip+DMzUursK0TGlXoAmzCgfCgsFVbZGH5wuxlzQrhS29gWatooKV95rq7esRbSxNDP5aC4M8mdOyEyp8",
-	"8vz5+SpcebBMGJow11m4gZn/nBdMrZH2uWS0S62ugIFCUp5WOFLAs8dPYGEdk3hk1w1wpxDy4tnZu3sj",
-	"SuHGe/tBb6BkikyFpQUWwFtoye0EdqWfqC8YxxWrpUvmzy9TklKUdZnMn1xeeiHDt72IQjlcowmOZ9BW",
-	"WlmM+d07o5cSS3qSa0WQo4+sqqTIGYl/UYUR//zJ0l4+90T6k8FVMk/+6WIfQy7CU3sxsYyXZ6icvwbL",
-	"MQnaAIMVE7I26LXbTEZrvWSGv9NS5BG3+6VgDhjkzHAo2RaWCFZLDszOYGELZpAvCCFKO1jWQjrYoiNY",
-	"oCKtfUxY7XSSJptCSwompVgn1yNrp8mrdz975XAuaGUm3xldoXGCNLti0mKaVL2fPifMBKiPplpqZnj0",
-	"Sa4N1wr7D5daS2SKnhbIpCvuU/4PYdQuTUR8EaE43vWedHBJE8nMGq3LVgYxq4xeCYk0UtVSsiV9DhFh",
-	"NKdkW1179HiU3yfjBylypPeaiZgxbEvfSyy1oai1pClW2pTMBRFfPEvSiMSlWGel5l7K1qJaJWmiV6sk",
-	"TSpUnESMWZRek1ENqWbC6IMseGnkadVB9Njee2DeecjwOnfR+SwaweRJ+rdB52P9WMcc3ifSq3c/f/Dj",
-	"dmlSKxHYwNDN3kmWY4nKgR/Qhmlyuyu49GSAQrEjb8yZ8t6GkNcuarW6nsBmE/ZPMv6uf1J9JLQ3EzcG",
-	"7JurRX3rfHvFtzhIg792Wu/M2cNYq86eow4gG+zQ6rDzigm/6hx6v+09TPXyE+auCTxvhHVnBp/ODU/y",
-	"RwpuEW/sUa8zQ/5bvHMNqxvZyQs0nHxi3x9a8HaefePpSa7VSqxrD5o0+bVmhikngjmkts4Pcn7BiVD+",
-	"c8WbqY/qtBSq/+vjQy0fj9fnx4NdRA8/dFH/DPNXeoMm2xyJHaoul02IQFQZcwOfI+08csJ7zr3Bx2FZ",
-	"oWGuNpjlJyx5AIh2/cOJ0m4XMXj8uxbqJ32D6kzN5CyrhBoHOOIKT56/mC+AKe5jW8Fs0cU5mmBFrAiB",
-	"1a7QRrjtN7b/exLRDN5VwqA9pt3x8RyPjJ+0UN67mOJxAu0ZDEhBYViDqRU0/LlkeSHUSaYcHHD3jq60",
-	"lhMnV24wwoUXm0/Z//73/yxSsIXekID5SWJZNLc4kSCyNbnTN8C1z/fGNH10SHixh6dDI3DawqNb8kDx",
-	"A5MeheVLg6dEmCE4B+pnUv64SuYfj4ePt5rjW3pjd31Irv8mFA/5piOJCBWuICrMSpzBj0pugcFS14R3",
-	"P4D4MyqjJaVXlLgyhRvClUUg0YhHMylucda3fpecdJ/SiJlodB+NQHqlc6CfdD29J+lKE+dkZukA4Haw",
-	"9tMXl/3UqPl6LDeKGO9tw/vOIfmEvqxHW+7F8lJrlwUnv3fs8fMl9xDjZ0WXdVVH2B2dQRYoEFPMEC4F",
-	"OkaJ0VkQKpc192frmMhNpRhrpQ3yjOhS3eSewxU/UHpOSZ/Byu8C2rFgNawYed4J9F+yJUp7Jjl5E17y",
-	"r1uX/eHz70hCMBEf+5RlHNQ2unUS6+sEwWsFR+WE2141Lkq+ZMS68GZqPNWXhxpnbh0biK43YW6MIcPy",
-	"m5OgaFh5Rlrms3qh1tlGm5tY0r71YnnvIcsb5zP0Qqg10E4+1daB0psUbJ0XwCwsuLA32aqWcnGKTQyu",
-	"G4ccP6qVt+zJIfZ98wJF2OHCdDSJspYE4LiPnpR/UdzpEjD/RmaQNSWXmObagoZBxrfzAAiJHP5MP27R",
-	"QYHMcNCrv6RghUTlUuB1KOtgtkeS9z9PlOegPfXyZ+i92r3NmzAyIpPnJHBp8ptWpzCN2CHeILo5yxtz",
-	"7xO0gRYH+dowXdibbx+Z04OovofMIbAPIkgk8LW62jtQE4O72NX4YKOMQVQ/nhgSar54ZuiPxK8tNew4",
-	"z0HNdkQfKuYcGvKb//rIHv12+ejb6z83H2aPrj9fpi8e79oHf/nXP8UOzL1v9vJQ73eeQrqs/cwNEypk",
-	"pMeST5rv75J97o/G+CLjav64Qsbu+m88fRKxRXuAHNhhNFfr6sfHxVjZu+YUPYeVtSlaLIBqqCTL0QK5",
-	"cOA71tNb268KUwSIGrChnFnODM9+T8lvgjNNsogjR5mvb2csN9raTJu1jUHhSPTswuZeYbFJ45u+nrDV",
-	"F49JHhBfW0x632MVxzYeub0wtbKQa+WYUGh8xmYw9XWIQm9gg1LSmb9hUvqHJTTF7aEOrZbMNUhpYWyZ",
-	"4kt954+3DbIbH7MUxuvhwtLJNjDDOP861HkctQdKbGuwnYj71WK6DNcDv0OTxInJk79pqSUdz2DZpi2F",
-	"EH5n8IvPaD2NSv3PTEqdE/mBG6U3djZSLsdbkWPW1q3vJUgrbVCsI/ztrXZQMo6w3MIvKMxVJxZxuiE3",
-	"Gcd0oaxjKj+tOnMjQqWoxcJ9N1wlehJ3ytTarE8rEJ1xheTDzpGR/UsN8RtOXncYF3t0WHP045qZGlXt",
-	"xW2F6Sm8U0/YfDpAxN7eMTQfxJrvBUr+nTEhSJ0RJFf0YuRmhrmuTOmH9HIm8rsFsfyFXq2QNG0/Prle",
-	"JFHrW8vWJ/hyEGP/wglbfvPHqchwz98b9H0WF7dM1ggVE8b6O6jgTFKi+caC3iioLc6S05jM9JkQ0bm1",
-	"FD+WLL/xim77U1oZ6LTwF/1XQHBuw48PR1p5ke53ssnL+rgWwzQH9+sK3n//Er599vxfoLnLn8Ei1xz9",
-	"pbh1JMEVLDg6JqT/jYFF5VDl6HdToa4kzuCDLhHoRQuMcwjeEImUeVNDG8oh1C2TgqdQK6IalH9SKsp9",
-	"G9FScI4qpYw2W+la8ZROw5UUuUsh1sySgu/uSOHXWjuW4V2OyGkyW6Hime+foOmynFUsF26bQmXIW0Mn",
-	"CU/BUHbox9E3bdaZvkXDawxfbO1nomdO68xf36Ww1gr9Dm6Z8KYjz6IIY5S/MIyAlrQaPUeRAkCkLvaj",
-	"gkWjrEXqKzuonNlChaZrcmk98CSyNB19Iqc5+Tnatjx54HNdNbkZBUKBrg1I7SniOKD7HDgep51wEo8Q",
-	"jM+jPpEAVdIBGg9Of9VMAS4IlYcL2uOxyz9tV+8k7AyVJs0sPT2Mw9vOH8QrHQkLWkubhlzC0zc6123a",
-	"RYW2xDLrZJgnRAJAqFtUTvsmoK6CkjzuRYFknjydXc6eJj6pLbxaL24fXzBeCnXRVnXX4dIlrCO0es2T",
-	"eUJ8/NW7n20y7ML7OIae3AaJybK+5thWU2JdSl2l5aSWoH2LwS49srA/x4SF9k4+tnD7LN639fTevq0T",
-	"lm/6B2KrN49+b9NYXEt7u1xEm8rOf6/NZq4POsCeXF4eafc6r82r7UyI9HX5C4Vetjw1VSfbdM9Ymti6",
-	"LJnZNhdJQ0vlKGXatVsKA13PhWOUDn8M1bZrmmfoLxefBd9NOs0rJJ9Jvqz2YpprtxjaQw77cWMTNsMu",
-	"/JhmxodU+o+qk+hAp6OA4h2G4tPeXzw9PqmjlLzn0F+ufbiLtYzuM+deakcBa2uv+l2jppZoYeP7kjQd",
-	"FkTNKAAP7R1KcsHkB5s6z/HaHtfgef4Y+Zvm24eETVM+3A1Pt+Y+4h+FV6LB7cXE5usB70tfI20bRLVp",
-	"YeEBIVzbMprXRGd8I+ixuPFJC/XIX681XTbWTTSC+36CcDFjAe9Y7uTW07n2+pvoARcETeEKESBc6NrM",
-	"4LXXYnsEN03iWsntHBgY3xLe5ntdv7kt9MbCIiwbWlgW/caFBZmHMo4x8kOjwr6d5o/if9gm/6Xc4LDP",
-	"4iRnePzwy0+5hAsPHxrObzBc95baDDspesDtg/QAv6HKfYwovm3q4PczxcByH54p9i5DJ7haWLllAM0N",
-	"YGzh5tGDEsW2xGhDAlKwW58GFozvm2umqGPTa3SyGkJfz/8v0tjdWkYcJ4Dvi7DGIWaINfY8JrhFzFc6",
-	"kshRooskpq/doAkw/C/Krb5B7oNw23sBSwzsY2UQr+DVdz+BdULKJrzbNDgQLJqrw8UM3g/+peXyW9gU",
-	"QmKHv64Xy68T4r+VIg+7bMszsP9vonHk/ze/p7dtyjsw+LPxVt83t5oPbp8wMbA27To0SzpJ0eOyPyxY",
-	"pyJ8I+xXRNIn1fePY+l/hfaSOoD2BrFq2HjL3YXzCF7jsAVoBotwg70InIeAzaSE8OMVMAVYVm4LC8Py",
-	"m1Dk/k0rXEAukRkio1Msv0HNV03ze20Cf2eefx/mv3ai72XUBizbwqZA4y/6rGPK/7/d0ZBPfOE4PfIV",
-	"vj+Kna/5eO4u8CMICJv/Isez1/zU8RzMcr3b7Xb/FwAA//8=",
+	"3Fvvjts4kn+Vgm6B2cWp/6Tz5zDuD4fZ7Ewmd7lMkMxgPgR9Mi2WLaYpUkNS7fYEBu5p7sHuSQ5FSrJk",
+	"UW57kuwG+6ltiyKLVb8q/qpY/THJdVlphcrZZPYxKZBxNP7j9z+zFf3laHMjKie0SmbJzwXCHRortEph",
+	"qQ3MXy7P/ou5vJgnaWLzAktGb7lNhckssc4ItUq2222aVMywEl0zva5QsUpkuS5LrbLntbHaxNebK7x3",
+	"We5HzEEvwRUIFVshLHCpDSZpImjsbzWaTZImipW0dnhhIFXJ7l+hWrkimT19dJUmpVDt90fpSOZ0X8iX",
+	"HMtKO1T55j9xExfWshLhFjewFq7wkvpfFppvwKCrjbL+16Uw1gFTdo0G2IoJlULJzC1ymHfruLO3WEm2",
+	"QT4DZ2qcX4dpmdKuQBNmFQ6EBYPL2iIPz+diJ2lWClt6A523igpW3mmqt68z2liaGPytFgZ5MqNlJ1R4",
+	"9fTp6SpcerBMGJow11m4gZn/nBdMrZD2uWC0S62ugYFCUp5WOFLAk0dXMLeOSTyw6wa4Uwh59uTk3b0S",
+	"pXDjvf2o11AyRabC0gIL4C205HYCu9JP1BeM45LV0iWzp5cpSSnKukxmV5eXXsjwbSeiUA5XaILjGbSV",
+	"VhZjfvfG6IXEkp7kWhHk6COrKilyRuJfVGHEv36wtJePPZH+ZHCZzJJ/udjFkIvw1F5MLOPlGSrnu2A5",
+	"JkEbYLBkQtYGvXabyWit58zwN1qKPOJ2vxbMAYOcGQ4l28ACwWrJgdlzmNuCGeRzQojSDha1kA426AgW",
+	"qEhr7xNWO52kybrQkoJJKVbJzcjaafLizS9eOZwLWpnJN0ZXaJwgzS6ZtJgmVe+njwkzAeqjqRaaGR59",
+	"kmvDtcL+w4XWEpmipwUy6YqHlP9jGLVNExFfRCiO970nHVzSRDKzQuuypUHMKqOXQiKNVLWUbEGfQ0QY",
+	"zSnZRtcePR7lD8n4Tooc6b1mImYM29D3EkttKGotaIqlNiVzQcRnT5I0InEpVlmpuZeytahWSZro5TJJ",
+	"kwoVJxFjFqXXZFRDqpkw+iALXhp5WnUQPbT3Hpi3HjK8zl10PotGMHmU/m3Q+Vg/1jGHD4n04s0v7/y4",
+	"bZrUSgQ2MHSzN5LlWKJy4Ae0YZrc7houPRmgUOzIG3OmvLch5LWLWq2uJ7DZhP2jjL/tn1TvCe3NxI0B",
+	"++ZqUd86307xLQ7S4K+d1jtz9jDWqrPnqAPIBju0Ouy8YsKvOofebXsHU734gLlrAs8rYd2Jwadzw6P8",
+	"kYJbxBt71OvEkP8a713D6kZ28gINJ5/Y97sWvJ1n33p6kmu1FKvagyZNfquZYcqJYA6prfODnF9wIpT/",
+	"UvFm6oM6LYXq//poX8uH4/Xp8WAb0cOPXdQ/wfyVXqPJ1gdiRz9GIKqMuYHTkXrOnPCu82D0cVhWaJir",
+	"DWb5MWvuQaIVYH+mtNtHDCD/oYX6Wd+iOlE3OcsqocYhjtjC1dNnszkwxX10e/fjd2dXT5+1wY7VrtBG",
+	"uM03FnKab0k0CUEo+Nv3b1P6W+A945iL0keQkaLwvhIG7SFlj4/reKT8oIXy3sYUjxNqz2hACgrLGkyt",
+	"oOHTJcsLoY6y7ODAe3B0pbWcOMlygxFuPF9/yP7vf/53noIt9JoEzI8Sy6K5w4mEka3Ivb4Brn3+N6bt",
+	"o0PDiz08LRqB0xYs3ZJ7ih+Y9CBInxs8JuIMoTpQP5Pyp2Uye384nLzWHF/TG9ubfbL9V6F4yD8dSUSo",
+	"cAVRY1biOfyk5AYYLHRN6PcDiE+jMlpSukWJLFO4JlxZBBKNeDWT4g7P+9bvkpXuUxoxE43uoxFIr3Qu",
+	"9JOwxw8kYWninMwsHQjcDtZ+/Oyynyo1Xw/lShHjvW544Cmkn9CX9WjMg1heaO2y4OQPjj183uQeYvyk",
+	"6LKq6gjbozPJAoVlihnCpUDHKjE8C0Llsub+rB0fJVMpx0ppgzwj+lQ3uehwxXeUrlMSaLDyu4B2LFgN",
+	"S0aed0Q6INkCpT2RrLwKL/nXrcs++Tg8kCBMxMc+hRkHtbVuncT6ukHwWsFROeE2142Lki8ZsSq8mRpP",
+	"9eWixplbxwai702YG2PIsPz2KCgaVp6QpvksX6hVttbmNpbEb7xY3nvI8sb5jL0QagW0kw+1daD0OgVb",
+	"5wUwC3Mu7G22rKWcH2MTg6vGIcePauUte3SIfdu8QBF2uDAdTaKsJQE47qNH5WMUd7qEzL+RGWRNCSam",
+	"ubbAYZDxzSwAQiKHP9OPG3RQIDMc9PIvKVghUbkUeB3KPJjtkOT9zxPnGWhPxPwZ+qB27/ImjOwcRtcL",
+	"2YOYqstFgMIpKV6a/K7VMdwjdqw3GG9O9wYAuxRuoNdBRjdMKHYG3cXqdC/O70C0D/W9mBIJha32di7V",
+	"ROUumjVe2ShjEOcPp46Eoy+eO/pD8mtLHjsWtFfVHRGKijmHhjzpv9+zs98vz769+XPz4fzs5uNl+uzR",
+	"tn3wl3//U+wI3XlrL1P1nuhJpcvaz9wwoULOeig9pfn+Lvnp7rCMLzKu949raOy+/8bjq4gt2iNlzw6j",
+	"uVpXPzwuxtPeNOfqKTytzeViIVVDJVmOFsiFAwOynvDaft2YIkDUgA0JzXJmePZHioITLGqSVxw43HwF",
+	"PGO50dZm2qxsDAoHomcXNncKi00a3/TNhK2+eEzygPjaYtLbHs84tPHI/YaplYVcK8eEQuNzOIOpr1MU",
+	"eg1rlJJYwJpJ6R+W0JS/hzq0WjLXIKWFsWWKL/S9P97WyG59zFIYr5gLSyfbwAzjjGxf53HU7imxrdJ2",
+	"Iu5Wi+kyXCD8AU0SSyZP/qYlm3Q8g2XrtjhC+D2HX32O64lVGmo/Uuqc6BDcKr225yPlcrwTOWZtZftB",
+	"yrTUBsUqwuheawcl4wiLDfyKwlx3YhHLG3KTcUwXyjqm8uPqNbci1I5aLDx0B1aiJ3HHTK3N6riS0QmX",
+	"TD7sHFnSFL/j5IWIcbFH+zVJP66ZqVHVTtxWmJ7CO/WEzacDROzsHUPzXqz5QaDk3xsTgtQJQXJJL0bu",
+	"bpgr2hqmH9LLosjv5sT753q5RNK0fX91M0+i1reWrY7w5SDG7oUjtvzq06nIcM8/GPSdGBd3TNYIFRPG",
+	"+luq4ExSovnGgl4rqC2eJ8cxmekzIaJzayl+LFh+6xXddrC0MtBp4VsBroHg3IYfH4608iI97GST1/lx",
+	"LYZp9m7gFbz94Tl8++Tpv0Fz238O81xz9Nfm1pEE1zDn6JiQ/jcGFpVDlaPfTYW6kngO73SJQC9aYJxD",
+	"8IZIpMybqtpQDqHumBQ8hVoR1aCMlJJT7huNFoJzVCnluNlS14qndBoupchdCrF2lxR8/0cKv9XasQzv",
+	"c0ROk9kKFc98hwVNl+WsYrlwmxQqQ94aek14CoayQz+OvmmzyvQdGl5j+GJrPxM9c1pn/oIvhZVW6Hdw",
+	"x4Q3HXkWRRij4hcCQavRcxQpAEQqZT8pmDfKmqe+1oPKmQ1UaLo2mNYDjyJL09EncpqTn6NtC5Z7PtfV",
+	"l5tRIBTo2oDUniKOA7rPgeNx2gkn8QDB+DjqJAlQJR2g8eD0l9EU4IJQebjCPRy7/NN29U7CzlBp0szS",
+	"08M4vG39QbzUkbCgtbRpyCU8faNz3aZdVGiLLuedDLOESAAIdYfKad8m1FVQkke9KJDMksfnl+ePE5/U",
+	"Fl6tF3ePLhgvhbpo67yrcA0T1hFaveTJLCE+/uLNLzYZ9um9H0NPboLEZFlfhWyrKbE+pq7SclTT0K4J",
+	"YZseWNifY8JCe2sfW7h9Fu/sevxgZ9cRyzcdBrHVm0d/tK0srqWdXS6ibWenv9dmMzd7PWJXl5cHGsJO",
+	"awRrexcinV/+iqGXLU9N1ck23VWWJrYuS2Y2zdXS0FI5Spl2DZnCQNeV4Rilw+9Dte2G5hn6y8VHwbeT",
+	"TvMCyWeSL6u9mObaLYYGkv2O3diEzbALP6aZ8XMq/SfVSbSn01FA8Q5D8WnnL54eH9VzSt6z7y83PtzF",
+	"mkp3mXMvtaOAtbHX/b5SU0u0sPadS5oOC6JmFICH9g4luWDyvU2d5nhtF2zwPH+M/FXzzeeETVM+3A5P",
+	"t+aG4h+FV6LB7VXF+usB73NfI21bSLVpYeEBIVzbVJrXRGd8q+ihuPFBC3XmL9yaPhzrJlrFfYdBuKqx",
+	"gPcsd3Lj6Vx7IU70gAuCpnCFCBAudG3O4aXXYnsEN23kWsnNDBgY3zTe5ntdR7ot9NrCPCwbWlzm/VaG",
+	"OZmHMo4x8kPrwq7d5lPxP2yk/1JusN95cZQzPPr8y0+5hAsPPzecX2G4AC61GfZW9IDbB+kefkOV+xBR",
+	"fN3UwR9mioHlfn6m2LseneBqYeWWATQ3gLGFm0eflSi2JUYbEpCC3fk0sGB8124zRR2b7qOj1RA6ff65",
+	"SGN3axlxnAC+L8Iah5gh1tjzmOAWMV/pSCJHiS6SmL50e92CFgze6VvkPgi33RiwwMA+lgbxGl58/zNY",
+	"J6RswrtNgwPBvLk6nJ/D28E/vVx+C+tCSOzw13Vn+XVC/LdS5GGXbXkGdv9vNI78f/N7et2mvAODPxlv",
+	"9W1zq/nZ7RMmBtamXftmSScpelz2zwvWqQjfCPsVkfRJ9f3jWPp30F5SB9DeIlYNG2+5u3AewSscNgWd",
+	"wzzcYM8D5yFgMykh/HgNTAGWldvA3LD8NhS5f9cK55BLZIbI6BTLb1DzVdP8XpvA35nnP4T5r53oexm1",
+	"Acs2sC7Q+Is+65jy/5F3MOQTXzhMj3yF71Ox8zUfz90FfgQBYfNf5Hj2mp86noNZbrbb7fb/AwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

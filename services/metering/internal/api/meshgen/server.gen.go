@@ -273,7 +273,7 @@ func (sh *strictHandler) GetCosts(ctx *gin.Context, params GetCostsParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCosts(ctx, request.(GetCostsRequestObject))
+		return sh.ssi.GetCosts(ctx.Request.Context(), request.(GetCostsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetCosts")
@@ -297,7 +297,7 @@ func (sh *strictHandler) SyncMeteringFeeds(ctx *gin.Context) {
 	var request SyncMeteringFeedsRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SyncMeteringFeeds(ctx, request.(SyncMeteringFeedsRequestObject))
+		return sh.ssi.SyncMeteringFeeds(ctx.Request.Context(), request.(SyncMeteringFeedsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "SyncMeteringFeeds")

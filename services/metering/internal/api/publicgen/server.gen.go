@@ -507,7 +507,7 @@ func (sh *strictHandler) ListPrices(ctx *gin.Context, params ListPricesParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListPrices(ctx, request.(ListPricesRequestObject))
+		return sh.ssi.ListPrices(ctx.Request.Context(), request.(ListPricesRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListPrices")
@@ -533,7 +533,7 @@ func (sh *strictHandler) ListUsage(ctx *gin.Context, params ListUsageParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListUsage(ctx, request.(ListUsageRequestObject))
+		return sh.ssi.ListUsage(ctx.Request.Context(), request.(ListUsageRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListUsage")

@@ -357,7 +357,7 @@ func (sh *strictHandler) Authenticate(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.Authenticate(ctx, request.(AuthenticateRequestObject))
+		return sh.ssi.Authenticate(ctx.Request.Context(), request.(AuthenticateRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "Authenticate")
@@ -381,7 +381,7 @@ func (sh *strictHandler) GetOrgLimits(ctx *gin.Context) {
 	var request GetOrgLimitsRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetOrgLimits(ctx, request.(GetOrgLimitsRequestObject))
+		return sh.ssi.GetOrgLimits(ctx.Request.Context(), request.(GetOrgLimitsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetOrgLimits")

@@ -1977,7 +1977,7 @@ func (sh *strictHandler) ListOrgs(ctx *gin.Context, params ListOrgsParams) {
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListOrgs(ctx, request.(ListOrgsRequestObject))
+		return sh.ssi.ListOrgs(ctx.Request.Context(), request.(ListOrgsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListOrgs")
@@ -2021,7 +2021,7 @@ func (sh *strictHandler) CreateOrg(ctx *gin.Context, params CreateOrgParams) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateOrg(ctx, request.(CreateOrgRequestObject))
+		return sh.ssi.CreateOrg(ctx.Request.Context(), request.(CreateOrgRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "CreateOrg")
@@ -2047,7 +2047,7 @@ func (sh *strictHandler) GetAdminOrg(ctx *gin.Context, id string) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetAdminOrg(ctx, request.(GetAdminOrgRequestObject))
+		return sh.ssi.GetAdminOrg(ctx.Request.Context(), request.(GetAdminOrgRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetAdminOrg")
@@ -2092,7 +2092,7 @@ func (sh *strictHandler) UpdateAdminOrg(ctx *gin.Context, id string, params Upda
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateAdminOrg(ctx, request.(UpdateAdminOrgRequestObject))
+		return sh.ssi.UpdateAdminOrg(ctx.Request.Context(), request.(UpdateAdminOrgRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "UpdateAdminOrg")
@@ -2118,7 +2118,7 @@ func (sh *strictHandler) ListAPIKeys(ctx *gin.Context, params ListAPIKeysParams)
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListAPIKeys(ctx, request.(ListAPIKeysRequestObject))
+		return sh.ssi.ListAPIKeys(ctx.Request.Context(), request.(ListAPIKeysRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListAPIKeys")
@@ -2162,7 +2162,7 @@ func (sh *strictHandler) CreateAPIKey(ctx *gin.Context, params CreateAPIKeyParam
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateAPIKey(ctx, request.(CreateAPIKeyRequestObject))
+		return sh.ssi.CreateAPIKey(ctx.Request.Context(), request.(CreateAPIKeyRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "CreateAPIKey")
@@ -2188,7 +2188,7 @@ func (sh *strictHandler) DeleteAPIKey(ctx *gin.Context, id string) {
 	request.ID = id
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.DeleteAPIKey(ctx, request.(DeleteAPIKeyRequestObject))
+		return sh.ssi.DeleteAPIKey(ctx.Request.Context(), request.(DeleteAPIKeyRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "DeleteAPIKey")
@@ -2233,7 +2233,7 @@ func (sh *strictHandler) UpdateAPIKey(ctx *gin.Context, id string, params Update
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateAPIKey(ctx, request.(UpdateAPIKeyRequestObject))
+		return sh.ssi.UpdateAPIKey(ctx.Request.Context(), request.(UpdateAPIKeyRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "UpdateAPIKey")
@@ -2277,7 +2277,7 @@ func (sh *strictHandler) LogIn(ctx *gin.Context, params LogInParams) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.LogIn(ctx, request.(LogInRequestObject))
+		return sh.ssi.LogIn(ctx.Request.Context(), request.(LogInRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "LogIn")
@@ -2301,7 +2301,7 @@ func (sh *strictHandler) LogOut(ctx *gin.Context) {
 	var request LogOutRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.LogOut(ctx, request.(LogOutRequestObject))
+		return sh.ssi.LogOut(ctx.Request.Context(), request.(LogOutRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "LogOut")
@@ -2343,7 +2343,7 @@ func (sh *strictHandler) RefreshSession(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RefreshSession(ctx, request.(RefreshSessionRequestObject))
+		return sh.ssi.RefreshSession(ctx.Request.Context(), request.(RefreshSessionRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "RefreshSession")
@@ -2385,7 +2385,7 @@ func (sh *strictHandler) SignUp(ctx *gin.Context) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SignUp(ctx, request.(SignUpRequestObject))
+		return sh.ssi.SignUp(ctx.Request.Context(), request.(SignUpRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "SignUp")
@@ -2409,7 +2409,7 @@ func (sh *strictHandler) GetMe(ctx *gin.Context) {
 	var request GetMeRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetMe(ctx, request.(GetMeRequestObject))
+		return sh.ssi.GetMe(ctx.Request.Context(), request.(GetMeRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetMe")
@@ -2433,7 +2433,7 @@ func (sh *strictHandler) GetOrg(ctx *gin.Context) {
 	var request GetOrgRequestObject
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetOrg(ctx, request.(GetOrgRequestObject))
+		return sh.ssi.GetOrg(ctx.Request.Context(), request.(GetOrgRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "GetOrg")
@@ -2477,7 +2477,7 @@ func (sh *strictHandler) UpdateOrg(ctx *gin.Context, params UpdateOrgParams) {
 	request.Body = &body
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateOrg(ctx, request.(UpdateOrgRequestObject))
+		return sh.ssi.UpdateOrg(ctx.Request.Context(), request.(UpdateOrgRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "UpdateOrg")
@@ -2503,7 +2503,7 @@ func (sh *strictHandler) ListProjects(ctx *gin.Context, params ListProjectsParam
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListProjects(ctx, request.(ListProjectsRequestObject))
+		return sh.ssi.ListProjects(ctx.Request.Context(), request.(ListProjectsRequestObject))
 	}
 	for _, middleware := range sh.middlewares {
 		handler = middleware(handler, "ListProjects")
