@@ -37,18 +37,20 @@ func migrations(folder string) (fs.FS, error) {
 	return fs.Sub(files, dir)
 }
 
-// Fingerprint changes whenever the result of Migrate may: with any migration, function or
-// right.
-func Fingerprint() string {
+// Fingerprint changes whenever the result of migrating these schemas may: with any of
+// their migrations, functions or rights.
+func Fingerprint(schemas ...string) string {
 	h := sha256.New()
-	_ = fs.WalkDir(files, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	for _, folder := range append([]string{common}, schemas...) {
+		_ = fs.WalkDir(files, path.Join("migrations", folder), func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			b, err := files.ReadFile(p)
+			fmt.Fprintf(h, "%s %d\n%s", p, len(b), b)
 			return err
-		}
-		b, err := files.ReadFile(p)
-		fmt.Fprintf(h, "%s %d\n%s", p, len(b), b)
-		return err
-	})
+		})
+	}
 	fmt.Fprint(h, functionsSQL, setupSQL)
 	return hex.EncodeToString(h.Sum(nil))
 }
