@@ -29,12 +29,14 @@ CREATE TABLE instance (
   created_at       timestamptz NOT NULL,
   running_at       timestamptz,
   stopped_at       timestamptz,
+  delete_asked_at  timestamptz,
   deleted_at       timestamptz,
   CONSTRAINT instance_org UNIQUE (id, org),
   CONSTRAINT instance_offering FOREIGN KEY (offering, offering_version) REFERENCES offering (id, version),
   CONSTRAINT instance_state CHECK (state IN ('queued', 'assigned', 'preparing', 'running', 'unreachable', 'stopping', 'stopped', 'failed', 'lost')),
   CONSTRAINT instance_shape CHECK (count BETWEEN 1 AND 64 AND nodes BETWEEN 1 AND 1024 AND vcpus_milli >= 0 AND ram_mib >= 0 AND per_hour_micro >= 0),
   CONSTRAINT instance_term CHECK (term IN ('on_demand', 'monthly', 'yearly')),
+  CONSTRAINT instance_deleted CHECK (deleted_at IS NULL OR (delete_asked_at IS NOT NULL AND state IN ('stopped', 'failed', 'lost'))),
   CONSTRAINT instance_labels CHECK (jsonb_typeof(labels) = 'object')
 );
 CREATE INDEX instance_by_org ON instance (org, created_at DESC, id DESC);
@@ -73,6 +75,7 @@ CREATE TABLE member (
   ended_at         timestamptz,
   counted          boolean NOT NULL,     -- its use of the org's limits is in limit_usage
   released_at      timestamptz,          -- its last seat and its vCPU and RAM on the node are free
+  ghost            boolean NOT NULL DEFAULT false, -- fenced, and its node has not yet proven that it is gone
   CONSTRAINT member_org UNIQUE (id, org),
   CONSTRAINT member_instance FOREIGN KEY (instance, org) REFERENCES instance (id, org),
   CONSTRAINT member_offering FOREIGN KEY (offering, offering_version) REFERENCES offering (id, version),
@@ -81,11 +84,12 @@ CREATE TABLE member (
   CONSTRAINT member_ended CHECK (ended_at IS NULL OR (NOT counted AND meter_from IS NULL)),
   CONSTRAINT member_meter CHECK (meter_from IS NULL OR meter_until IS NULL OR meter_from >= meter_until),
   CONSTRAINT member_released CHECK (released_at IS NULL OR ended_at IS NOT NULL),
+  CONSTRAINT member_ghost CHECK (NOT ghost OR released_at IS NOT NULL),
   CONSTRAINT member_stop CHECK ((stop_cause IS NULL) = (stop_asked_at IS NULL)),
   CONSTRAINT member_shape CHECK (cards >= 0 AND gpue_micro >= 0 AND vcpus_milli >= 0 AND ram_mib >= 0 AND per_hour_micro >= 0)
 );
 CREATE INDEX member_by_instance ON member (instance, ordinal, assigned_at);
-CREATE INDEX member_held ON member (node) WHERE released_at IS NULL;
+CREATE INDEX member_held ON member (node) WHERE released_at IS NULL OR ghost;
 CREATE INDEX member_counted ON member (org) WHERE counted;
 SELECT weir_tenant_table('member', 'org', 'SELECT');
 
