@@ -515,7 +515,7 @@ type Offering struct {
 	Price     OfferingPrice `json:"price"`
 	Profile   *string       `json:"profile"`
 
-	// RAMMib Of one
+	// RAMMib Of one, unless asked otherwise
 	RAMMib int64  `json:"ram_mib"`
 	Region string `json:"region"`
 
@@ -525,7 +525,7 @@ type Offering struct {
 	// SMFraction Share of the card's SMs
 	SMFraction json.Number `json:"sm_fraction"`
 
-	// Vcpus Of one
+	// Vcpus Of one, unless asked otherwise
 	Vcpus   json.Number `json:"vcpus"`
 	Version int64       `json:"version"`
 }

@@ -125,6 +125,20 @@ func (rules Rules) Check(operation string, a actor.Actor, peer string) error {
 	return r.Check(a, peer)
 }
 
+// Name returns an operation's id as the table writes it. The generator changes the letter
+// case of the ids in the documents that it embeds (listGpus becomes ListGPUs).
+func (rules Rules) Name(operation string) (string, bool) {
+	if _, ok := rules[operation]; ok {
+		return operation, true
+	}
+	for name := range rules {
+		if strings.EqualFold(name, operation) {
+			return name, true
+		}
+	}
+	return operation, false
+}
+
 // Check is Table.Check.
 func Check(operation string, a actor.Actor, peer string) error {
 	return Table.Check(operation, a, peer)

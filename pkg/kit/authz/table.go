@@ -9,7 +9,7 @@ func merge(parts ...map[string]Rule) Rules {
 	all := Rules{}
 	for _, p := range parts {
 		for op, r := range p {
-			if _, twice := all[op]; twice {
+			if _, twice := all.Name(op); twice {
 				panic(fmt.Sprintf("authz: operation %s has two rules", op))
 			}
 			all[op] = r

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhq/weir/pkg/kernel/actor"
 	"github.com/weirhq/weir/pkg/kernel/fault"
+	"github.com/weirhq/weir/pkg/kit/authz"
 	"github.com/weirhq/weir/pkg/kit/idem"
 	"github.com/weirhq/weir/pkg/kit/mesh"
 )
@@ -36,21 +37,22 @@ var pathParam = regexp.MustCompile(`\{([^{}]+)\}`)
 // ginRoute writes an OpenAPI path as the generated code registers it.
 func ginRoute(path string) string { return pathParam.ReplaceAllString(path, ":$1") }
 
-func compile(spec *openapi3.T) operations {
+func compile(spec *openapi3.T, rules authz.Rules) operations {
 	ops := operations{}
 	for path, item := range spec.Paths.Map() {
 		for method, op := range item.Operations() {
-			ops[method+" "+ginRoute(path)] = compileOperation(item, op)
+			ops[method+" "+ginRoute(path)] = compileOperation(item, op, rules)
 		}
 	}
 	return ops
 }
 
-func compileOperation(item *openapi3.PathItem, op *openapi3.Operation) *operation {
+func compileOperation(item *openapi3.PathItem, op *openapi3.Operation, rules authz.Rules) *operation {
 	if op.OperationID == "" {
 		panic("httpx: an operation without operationId")
 	}
-	o := &operation{id: op.OperationID, query: map[string]bool{}}
+	id, _ := rules.Name(op.OperationID) // one without a rule is refused when it is called
+	o := &operation{id: id, query: map[string]bool{}}
 	for _, list := range []openapi3.Parameters{item.Parameters, op.Parameters} {
 		for _, p := range list {
 			switch p.Value.In {

@@ -75,7 +75,7 @@ func NewEngine(o Options) *gin.Engine {
 		fail(c, fault.New(problem.MethodNotAllowed, "This path does not answer to "+c.Request.Method+"."))
 	})
 	for _, d := range o.Doors {
-		d.Register(e.Group("", compile(d.Spec).guard(o)))
+		d.Register(e.Group("", compile(d.Spec, o.Rules).guard(o)))
 	}
 	for path, h := range o.Mounts {
 		e.GET(path, peersOnly, gin.WrapH(h))

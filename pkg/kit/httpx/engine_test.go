@@ -71,7 +71,7 @@ func setup(t *testing.T) *bundle {
 		Log:    obs.NewLogger(b.log, slog.LevelDebug),
 		Mounts: map[string]http.Handler{"/internal/v1/feed": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) })},
 		Rules: authz.Rules{
-			"listThings": {Who: authz.AnyMember}, "createThing": {Who: authz.Roles(actor.Owner, actor.Developer)},
+			"listTHINGS": {Who: authz.AnyMember}, "createThing": {Who: authz.Roles(actor.Owner, actor.Developer)},
 			"getThing": {Who: authz.AnyMember, Object: "thing"}, "updateThing": {Who: authz.AnyMember}, "stopThing": {Who: authz.AnyMember},
 			"openDoor": {Who: authz.Anyone}, "peerOnly": {Who: authz.Services("metering")},
 		},

@@ -520,7 +520,7 @@ type Offering struct {
 	Price     OfferingPrice `json:"price"`
 	Profile   *string       `json:"profile"`
 
-	// RAMMib Of one
+	// RAMMib Of one, unless asked otherwise
 	RAMMib int64  `json:"ram_mib"`
 	Region string `json:"region"`
 
@@ -530,7 +530,7 @@ type Offering struct {
 	// SMFraction Share of the card's SMs
 	SMFraction json.Number `json:"sm_fraction"`
 
-	// Vcpus Of one
+	// Vcpus Of one, unless asked otherwise
 	Vcpus   json.Number `json:"vcpus"`
 	Version int64       `json:"version"`
 }
@@ -2238,44 +2238,44 @@ var swaggerSpec = []string{
 	"Sv+kUhvvSl/uDgk+dWoQIqZiYKkU+ASYC0ABI53KBSRMxUum8ImrUiSMSwFLWRhgsGRp2sJedbo6CIPq",
 	"yyCsAoy++b1t+chDkMHcoJoojKSY80Xhw92vy9CpgaUs0hhmWCIf+hYYrfsbDa9fvoBMxoSIooSJBcYw",
 	"Wzkw1+CCbRheAyZ/hoqy8JhJtapclR4Jmjp177WBi9znUL149/cjy7G3LLXyYg2hFBgMQo/O6DaJ5eRk",
-	"PD56PF7MRieL0cl4MfMBlk60ea/mqxu2gNi+Dyqm+Bt3QaBembnqo3Zmbs7TfinMA1m2Huk1K68pal0m",
-	"9qmSe8k1Bpd2cFIrC7/K2ek5/pLIQjMRm4R21XFs0MtFzCZzxaIdMUCS4RIvlUJw9VoP45i96SlPV/uI",
-	"s3+gATlcH5xqdHW5AW0pCyv8XvFKtRdb8tulaSmL3oRWzexNBqtRFaFHc/nMR0cCWtajAq4ZX/TTqw8O",
-	"a2oF/qXBmq4++KPAGo9MvZJigQrobXlQBIizShnmCuRStGM8Fbf0wkKbm9YSOI+rReOWTZx1ZaJxurRh",
-	"ymAMQi5Lq5tTIuZjQJajRjMf3x5XxPNgGzfTHBXVZQHTwKqYDZTzCNulVI9GLuoXdM+YjY++u/5wEp6c",
-	"rv//P/4xqn5erP/rL95jZxSLHsZrngzHxVkP1zQvh6qjShfn52fn+0/F0NhGRq52r2ITE+UWrxmTB9d9",
-	"Kus6e2dn4d2aJo3jDy1IbRwD1Q55w0cZW7kCu2r/Qt8GWnzaxK0r1rFAlaSEm+bhCH5NUNAjxxhcA5vJ",
-	"W4cQQ+9pK5e2KiEhHbOSAt/Og8v324Di41lmkIJ5LQWugvX1OgxcYc0wVovx1i6pKBzeO8hii7zYG0wb",
-	"guGaAI4vtjMMJle1sN6032RnPdkQQFhDsh5gi/+7b0urHvs03RCyOhpURiebZbo98sEYGqqcXINqOoim",
-	"zQ4+Eb4SLNeJNB9TLztdWruk6JzjFBSyWI+gCtZpK+k8RqqCofxUyiLMUBhAseACv9HWpHnqXAbEU7mI",
-	"mBK1g7KdUlV5wkQX6PhXuSPTvqskelAn25GIXUzQAFmKELaXV47drMm3m7uwynZC+eotPDo9+bZjH5+9",
-	"+Z8Ny/j06H+vP5ytvWZwYywqiPpJqcHB/Ln9cHuG75hJKgeGmoSgi/IkuhWLqbUBdTJcvz+9nnrPiKPW",
-	"Za3HfiPnptF80IO8rz69+mOjqEwh5W6P6Zg95IwrXcezI5amqJzUQKFxFHiLRw5N2pmXYdL+VLhT8uDq",
-	"w0cwdf9MycRuWmyyrJrf1emzqnCHwTyVzFfadqDuvcWSR38ZCtd+nxr53b6Oh9O1tuBkxqIbYu/qvHy1",
-	"89YLomPVZYZDOkiUMm2sJz7qk+TYfTR6nyrbYoOfnz+D7x6dfwvlyekRTCMZIzGCK6B9AlOXviiZw1Ot",
-	"O4IrmblKWw0sjstKV73NGFWBe3ceXNyylMchFIIVJkFheMSoQGwu1YzHMYoQhDSTuYWmIVg3POWRhYCe",
-	"w/WhnXiKIfxWSMMmeBchxrYznaOIJ3Ra3XY3iVjOIm5WIXRQYwiKGXTt7C+pFhN5iyou0P3QBfVk3xkp",
-	"JylTCwxhIQXSCuqcrFRg7YISLA325te2DwNYteuL1AiYlsSahlSGiMKoFSHuCgdXeq9XIGC3zvfYSis0",
-	"qM2Ee7T7cy5id5tC2YruvSgUpHKhgx2Zt2LHQQHDTepHg+7BzlpvhXNUxJzkpFiz4iZVFj7vtxj0thq9",
-	"nmEre1f20qLDtqZYE4qZS09e393LImBmJyqIt5iIYWmfkyNjn43qGVwGv1o4xtJURmVAuwYewUlLBwSX",
-	"wdloPDpzijUhoh7fnhyzOOPiuL6JxD5eoCnvVXDFhi9jSz7b7hXX5mXdNOzcr/Pez0RNk2Pv1RK7/KTd",
-	"31XRo8MfVocLDjakW2N6tHN36/RoWF01ZJt6Klzo1hlybnfcluHOFX/sHUA7xpQaqyiT073OplC9SLzz",
-	"ApyybOLjpnK9cVfH6Xi852KOYRdybB8r9t7FQTeTyHlz2Y5Tq+XdI/4h6jnvvvUjDHSRZUytykLN+mYh",
-	"Kv9WC8I/S6vj6OYYK7BsoSmnWeWerm0vHhk8/sDj9fEcy8N2w4SsdduUpX4utdlRZmVqn00KVyzrFGIs",
-	"3amG8qobhbDgtyigyC/dEYYZRtaST1OpzZS0k4tVkq+n6Yu5xbTMApUIR/CjtEhH2kHrU5OiTMzlStrO",
-	"5XweguZWKwtJ1+QwfUMAiYkVHZYY1eU8HZX03JKpzsB/okrauDDIsS/p8R9kvLo3zq2OP6+7xsWir/Xn",
-	"EhifsBAt4/uXjxf8FqHInRFjoHmKwjgOoCuDSGyaYPNwWakOmDyAqPxCaIVpKQjt0ikEI4mFDQpm/aIr",
-	"Nkf7TGGOztHx8OmVkXmLTX93tjr9fGx1VRY4WGAMZYkDsFQhi1f3z2x2NFcjT8HjAUylW1Gx3RjoBZo6",
-	"fPaAwlqP4SEo3VtWv79vAlIsT8rUeqVN+E4jWnVM3pbV1ikXWEYB95L2MLL8CiqHgsqHRFVfHqDKSJR3",
-	"wqlmGtfrXUr8KWEZTXCkCUtbhb6ShdKuwJsKMu2zaVXA5cBNJ7WUcyEwrpNOEEvUBJfmnG57oJ5K6GS7",
-	"akUQpqFDP9xAzrS2SAkofgDTbhBi+gRm0iSg2cqZTJdwnXOPbXHHWP9g+GfjDG4ve3Vy76P7uPtncq/v",
-	"n6Ftv1SRo8tqu5R3TFKbiTcVJ0Ecx9NW/j1hfRcx0IanqYsbMCp0s4zL4yeW4VJkt2WUI+Xa4XJXSK0r",
-	"i7zNW07fdEDLA0GILw49NAlrqwEypm5I2OsLgP3Kx2veXqDZTcLxZyHhL63y+fsn2VvR9B4CS7UsCzG5",
-	"gSXTB6n2CaDdKyrHeFvd/3wQb/zkmv7OoONz2PPmRMB+o240JFwbqR5AuCi42Tq70Ra0EGQa97Dv980s",
-	"D+w6ts7ZCLl80gUfWqaxO9JeKWRdesWsDoxQSMYVsUQpMnHY3dzyNP/jlPZ+w9o5cV1qiI3cnEV7LpBV",
-	"FiI1JUjzjbSsWoxgWqdzKP2VVJcj1+XptON0v3xVo15eCF3fEhYS0qOE6Vbal0CitnBwe7OtRL+tF/T7",
-	"O0++45zV9BzxuIYX7/4OVZmuL+bcLuO91xj49lSqU36eWZSv+glDtyjqQTV6pwDYI3s1OxAGjB9IjW/m",
-	"qAwsEx4lzlNyOSuSgyJKnF3p3IhXxwtq1r1er9fr/wsAAP//",
+	"PD56PF7MRieL0cl4MfMBlk60ea/mqxu2gNi+Dyqm+Bt3QaBembnqo3Zmbs7TfinMA1m2EAqRotZl1p7K",
+	"tJdcY8+0Gy78ymanz/hLIgvNRGwS2k/Hq0Ev5zCbzBWLdkT/SHpLpFSy/9VrPYxX9iam9hBqyBAD8rY+",
+	"CNXo55L0bckKK8xe8Ue1C1sy26VmKX/eJFbN4E3WqlEPoUdb+UxGh+tbFqMCqxlf9NOlDw5laqX9pUGZ",
+	"rg74o0AZjzS9kmKBCuhteTgEiLNK6eUK5FK04zoVt/TCP5ub1hI4j3tF45ZNnEVlonG0tGHKYAxCLktL",
+	"m1Py5WOAlaNGMx/fHlfE8+AZN9McFdViAdPAqjgNlPMI2+VTj0Yu0hd0z5WNj767/nASnpyu//8//jGq",
+	"fl6s/+sv3qNmFH8exmuerMbFWQ93NC+HqiNJF+fnZ+f7T8LQ2EZGrl6vYhMT5RajGZMH132q6Tp7Z2fh",
+	"3ZomdeMPJ0htHAPVTnjDRxlbuaK6av9C3wZaTNrEqivWseCUpISb5uEIfk1Q0CPHGFwDm8lbhwpD7wkr",
+	"l6oqYSAdrZIC386Dy/fbIOLjWWaQgnktBa6C9fU6DFwxzTBWi/HWLqkoHMY7yGKLvNgbQBuC25qgjS+e",
+	"MwwaV/Wv3lTfZGcN2RAQWIOxHjCL/7tvS6se+zTdELI6AlRGJJtluj3ywRgaqpxcg2o6iKbNDj4RvhIs",
+	"14k0H1MjO11au6TobOMUFLJYj6AK0Gkr6TxGqnyhnFTKIsxQGECx4AK/0dakeWpbBsRQuYiYErVTsp1G",
+	"VXnCRBfo+Fe5I7u+qwx6UCfb0YddTNAAWYoKtpdXjt2sybebu7DKdhL56i08Oj35tmMfn735nw3L+PTo",
+	"f68/nK29ZnBjLCqC+kmpwQH8uf1we4bvmEkq14WahKCL8vS5FYuptQF1Aly/P72ees+Fo9Zlfcd+I+em",
+	"0XzQg7yvPr3iY6OQTCHla4/paD3kjCtdx7AjlqaonNRAoXEUeAtGDk3amZdh0v5UuJPx4GrCRzB1/0zJ",
+	"xG5abLKsmt/VKbOqWIfBPJXMV852oNa9xZJHfxkK136fuvjdvo6H07W24GTGohti7+qMfLXz1guio9Rl",
+	"VkM6SJQybawPPuqT2Nh9HHqfKttig5+fP4PvHp1/C+Vp6RFMIxkjMYIrmn0CU5eyKJnDU6E7giuZuepa",
+	"DSyOy+pWvc0YVVF7dx5c3LKUxyEUghUmQWF4xKgobC7VjMcxihCENJO5haYhWDc85ZGFgJ4D9aGdeIoh",
+	"/FZIwyZ4FyHGtjOdo4gndELddjeJWM4iblYhdFBjCIoZdO3sL6kWE3mLKi7Q/dAF9WTfGSknKVMLDGFR",
+	"Rk+aPKxUYO2CEiwN9ubUtg8AWLXri9EImJbEmoZUeojCqBUh7goHV3qvVyBgt8732EorNKjNhHu0+3Mu",
+	"YneDQtmK7rooFKRyoYMd2bZix+EAw03qR4Puwc76boVzVMSc5KRYs+ImVRY777cY9LYavZ5hK2NX9tKi",
+	"w7amWBOKmUtPLt/dxSJgZicqiLeYiGFpn5MjY5+N6hlcBr9aOMbSVEZlELsGHsFJSwcEl8HZaDw6c4o1",
+	"IaIe354cszjj4ri+fcQ+XqAp71JwBYYvY0s+2+4V1+Zl3TTs3Knz3s9ETZNj73USu/yk3d9V0aPDH1YH",
+	"Cg42pJtierRz9+n0aFhdL2Sbeqpa6KYZcm533JDhzhJ/7L0/O8aUGqsok9O9zqZQjUi889KbslTi46Zy",
+	"vXE/x+l4vOcyjmGXcGwfJfbev0G3kch5c8GOU6vlfSP+Ieo5777pIwx0kWVMrcrizPo2ISr5VgvCP0ur",
+	"4+i2GCuwbKEpj1nlm65tLx4ZPP7A4/XxHMsDdsOErHXDlKV+LrXZUVplap9NClcg6xRiLN1JhvJ6G4Ww",
+	"4LcooMgv3bGFGUbWkk9Tqc2UtJOLVZKvp+mLucW0zAKVCEfwo7RIR9pB65OSokzG5UrazuV8HoLmVisL",
+	"SVfjMH1DAImJFR2QGNUlPB2V9NySqc66f6JK2rgkyLEv6fEfZLy6N86tjjyvu8bFoq/15xIYn7AQLeP7",
+	"l48X/BahyJ0RY6B5isI4DqBrgkhsmmDzcFmpDpU8gKj8QmiFaSkI7dLJAyOJhQ0KZv2iKzZH+0xhjs7R",
+	"8fDplZF5i01/d7Y6/XxsdVUWNVhgDGVZA7BUIYtX989sdjRXF0/B4wFMpVtRsd0Y6AWaOnz2gMJaj+Eh",
+	"KN1VVr+/bwJSLE/K1HqlTfhOI1p1TN6W1dYpF1hGAfeS9jCy/Aoqh4LKh0RVXx6gykiUd8KpZhrX611K",
+	"/ClhGU1wpAlLW4W+koXSrqibijDts2lVtOXATSe1lHMhMK6TThBL1ASX5pxueKCeSuhku2pFEKahQz/c",
+	"QM60tkgJKH4A024QYvoEZtIkoNnKmUyXcJ1zj21xR1f/YPhn49xtL3t1cu+j+7j7Z3Kv75+hbb9Ui6PL",
+	"CruUd0xSm4k3FSdBHMfTVv49YX0XMdCGp6mLGzAqbrOMy+MnluFSZLdllCPl2uFyVzytK4u8zVtO33RA",
+	"ywNBiC8OPTQJa6sBMqZuSNjrS3/9ysdr3l6g2U3C8Wch4S+tkvn7J9lb0fQeAku1LIsvuYEl0wep9gmg",
+	"3Ssqx3hb3fl8EG/85Jr+zqDjc9jz5hTAfqNuNCRcG6keQLgouNk6r9EWtBBkGvew7/fNLA/sOrbO1gi5",
+	"fNIFH1qmsTvGXilkXXrFrA6MUEjGFbFEKTJx2N3c8jT/45T2fsPaOWVdaoiN3JxFey6QVRYiNSVI8420",
+	"rFqMYFqncyj9lVQXItcl6bTjdKd8VZdeXgJd3wwWEtKjhOlW2pdAorZwcHuzrUS/rRf0+ztPviOc1fQc",
+	"8biGF+/+DlWZri/m3C7jvdcY+PZUqpN9nlmUr/oJQ7co6kE1eqcA2CN7NTsQBowfSI1v5qgMLBMeJc5T",
+	"cjkrkoMiSpxd6dyCV8cLata9Xq/X6/8LAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
