@@ -109,6 +109,9 @@ func (e *Engine) takeStop(w Want, m Member, known bool) {
 		e.hold(w)
 		return
 	}
+	e.mu.Lock()
+	delete(e.held, w.Member)
+	e.mu.Unlock()
 	if !known {
 		// Never heard of: it holds nothing here, and must not start should a late run for it arrive.
 		e.refuse(w, Final{StateUnknown, "never_seen", "This node never had the member."})
@@ -116,7 +119,6 @@ func (e *Engine) takeStop(w Want, m Member, known bool) {
 	}
 	e.mu.Lock()
 	e.stops[w.Member] = w.Cause
-	delete(e.held, w.Member)
 	e.mu.Unlock()
 	e.kick(w.Member)
 }
