@@ -17,7 +17,7 @@ import (
 )
 
 // New returns the service's handler.
-func New(a *app.App, env host.Env, mounts map[string]http.Handler) (http.Handler, error) {
+func New(a *app.App, env host.Env, service string, mounts map[string]http.Handler) (http.Handler, error) {
 	public, err := publicgen.GetSpec()
 	if err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func New(a *app.App, env host.Env, mounts map[string]http.Handler) (http.Handler
 		return nil, err
 	}
 	return httpx.NewEngine(httpx.Options{
-		Service: "inventory", Log: env.Log, Clock: env.Real, Mounts: mounts,
-		Verifier: authn.NewVerifier(env.GatewayKey, "inventory", env.Real),
+		Service: service, Log: env.Log, Clock: env.Real, Mounts: mounts,
+		Verifier: authn.NewVerifier(env.GatewayKey, service, env.Real),
 		Doors: []httpx.Door{
 			{Spec: public, Register: func(r gin.IRouter) {
 				h := publicgen.NewStrictHandlerWithOptions(operators{a}, nil, publicgen.StrictGinServerOptions(httpx.StrictOptions()))
