@@ -1,3 +1,5 @@
 package authz
 
-var simRules = map[string]Rule{}
+var simRules = map[string]Rule{
+	"createSimFault": {Who: Operator},
+}
