@@ -97,7 +97,9 @@ func TestStaleStatusesAreIgnoredAndCounted(t *testing.T) {
 	a0 := card(0, "GPU-0", "l4-24gb")
 	first, second := status("b1", 1, a0), with(status("b1", 2, a0), "ram_mib", 7)
 	b.report(id, first)
-	b.report(id, second)
+	b.report(id, with(second, "counters", object{"stops_held": 3}))
+	require.EqualValues(t, 3, b.node(id)["counters"].(object)["stops_held"])
+	second["counters"] = object{"stops_held": 3}
 	for range 10 {
 		b.stale(id, second)
 	}

@@ -257,10 +257,13 @@ type JoinTokenCreate struct {
 
 // Node defines model for Node.
 type Node struct {
-	AgentVersion *string   `json:"agent_version"`
-	BootID       *string   `json:"boot_id"`
-	Cordoned     bool      `json:"cordoned"`
-	CreatedAt    time.Time `json:"created_at"`
+	AgentVersion *string `json:"agent_version"`
+	BootID       *string `json:"boot_id"`
+	Cordoned     bool    `json:"cordoned"`
+
+	// Counters What its agent refused or held since it started, such as `stops_held`
+	Counters  map[string]int64 `json:"counters"`
+	CreatedAt time.Time        `json:"created_at"`
 
 	// Gpus Cards seen on it, lost ones included
 	Gpus int    `json:"gpus"`

@@ -12,11 +12,14 @@ func toNode(n domain.Node) publicgen.Node {
 		ID: n.ID, Name: n.Name, Pool: n.Pool, Region: n.Region, State: publicgen.NodeState(n.State), StateReason: orNil(string(n.Reason)),
 		Cordoned: n.Cordoned, Quarantined: n.Quarantined, Simulated: n.Facts.Simulated, BootID: orNil(n.BootID),
 		AgentVersion: orNil(n.Facts.AgentVersion), RefusingWork: orNil(n.Facts.RefusingWork), LastSeenAt: instant(n.LastSeenAt),
-		IgnoredStatuses: n.Ignored, Vcpus: float64(n.Facts.VCPUsMilli) / 1000, RAMMib: n.Facts.RAMMiB, Gpus: n.GPUs, Labels: n.Labels,
+		IgnoredStatuses: n.Ignored, Counters: n.Counters, Vcpus: float64(n.Facts.VCPUsMilli) / 1000, RAMMib: n.Facts.RAMMiB, Gpus: n.GPUs, Labels: n.Labels,
 		Rack: orNil(n.Rack), Zone: orNil(n.Zone), CreatedAt: n.CreatedAt, Version: n.Version,
 	}
 	if out.Labels == nil {
 		out.Labels = map[string]string{}
+	}
+	if out.Counters == nil {
+		out.Counters = map[string]int64{}
 	}
 	if r := n.Facts.Runtime; r != nil {
 		out.Runtime = &publicgen.Runtime{Name: r.Name, Isolation: publicgen.RuntimeIsolation(r.Isolation), Missing: r.Missing}

@@ -49,7 +49,8 @@ type Node struct {
 	// Read with it, owned by what the node was last seen like.
 	LastSeenAt time.Time
 	Ignored    int64 // stale statuses so far
-	GPUs       int   // cards, lost ones included
+	Counters   map[string]int64
+	GPUs       int // cards, lost ones included
 }
 
 // NodeFacts is what an agent says about its machine.

@@ -39,10 +39,11 @@ type nodeRow struct {
 	RetiredAt    *time.Time
 	SeenAt       *time.Time
 	Ignored      int64
+	Counters     column[map[string]int64]
 	GPUs         int `gorm:"column:gpus"`
 }
 
-const selectNode = `SELECT n.*, p.region, s.at AS seen_at, COALESCE(s.ignored, 0) AS ignored,
+const selectNode = `SELECT n.*, p.region, s.at AS seen_at, COALESCE(s.ignored, 0) AS ignored, s.counters,
   (SELECT count(*) FROM gpu g WHERE g.node = n.id) AS gpus
 FROM node n JOIN pool p ON p.name = n.pool LEFT JOIN node_seen s ON s.node = n.id `
 
@@ -53,7 +54,7 @@ func (r nodeRow) node() domain.Node {
 		Facts: domain.NodeFacts{Simulated: r.Simulated, Hostname: r.Hostname, AgentVersion: r.AgentVersion, VCPUsMilli: r.VcpusMilli,
 			RAMMiB: r.RAMMib, DiskMiB: r.DiskMib, Runtime: r.Runtime.V, RefusingWork: r.RefusingWork},
 		Rack: text(r.Rack), Zone: text(r.Zone), Labels: r.Labels.V, Version: r.Version, CreatedAt: r.CreatedAt,
-		Ignored: r.Ignored, GPUs: r.GPUs,
+		Ignored: r.Ignored, Counters: r.Counters.V, GPUs: r.GPUs,
 	}
 	if r.RetiredAt != nil {
 		n.RetiredAt = *r.RetiredAt
