@@ -563,6 +563,19 @@ type OfferingPrice struct {
 // OfferingPriceTerms defines model for OfferingPrice.Terms.
 type OfferingPriceTerms string
 
+// Orphan Work on a card that nobody here admitted; the card sells nothing until it is gone
+type Orphan struct {
+	FoundAt time.Time `json:"found_at"`
+	GPUUUID string    `json:"gpu_uuid"`
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Member  string    `json:"member"`
+	Node    string    `json:"node"`
+	Profile *string   `json:"profile"`
+	Size    *int      `json:"size"`
+	Start   *int      `json:"start"`
+}
+
 // PerHour A price per hour as a decimal string
 //
 // Example: 14.000000
@@ -603,11 +616,21 @@ type Slice struct {
 
 // Snapshot What `weir replay` reads. The parts inside are the placement engine's own.
 type Snapshot struct {
-	At          time.Time                `json:"at"`
-	Incarnation string                   `json:"incarnation"`
-	Orphans     []map[string]interface{} `json:"orphans"`
-	Pool        map[string]interface{}   `json:"pool"`
-	Version     int                      `json:"version"`
+	At          time.Time              `json:"at"`
+	Incarnation string                 `json:"incarnation"`
+	Orphans     []Orphan               `json:"orphans"`
+	Pool        map[string]interface{} `json:"pool"`
+	Version     int                    `json:"version"`
+
+	// Violations Broken invariants of the pool and of the database: none, unless something is wrong
+	Violations []Violation `json:"violations"`
+}
+
+// Violation defines model for Violation.
+type Violation struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Where  string `json:"where"`
 }
 
 // Deleted defines model for Deleted.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/weirhq/weir/pkg/kernel/fault"
+	"github.com/weirhq/weir/pkg/kernel/id"
 	"github.com/weirhq/weir/pkg/kernel/money"
 )
 
@@ -117,4 +118,16 @@ func shorten(s string) string {
 		return string(r[:64]) + "…"
 	}
 	return s
+}
+
+// ResolveProject fills in the org's default project, and refuses one that is not the org's.
+// Until an org has more than that one, it is the only one there is.
+func (in *CreateInput) ResolveProject(o Org) error {
+	switch {
+	case in.Project == "":
+		in.Project = o.Project
+	case o.Project != "" && in.Project != o.Project, !id.Valid(id.Project, in.Project):
+		return fault.InvalidField("project", "is not a project of your org")
+	}
+	return nil
 }

@@ -15,6 +15,8 @@ type Node struct {
 	Region     string `json:"region"`
 	State      string `json:"state"` // ready, not_ready, retired
 	Cordoned   bool   `json:"cordoned"`
+	Quarantine bool   `json:"quarantined"`
+	Refusing   string `json:"refusing_work"` // why it starts nothing new just now
 	Simulated  bool   `json:"simulated"`
 	BootID     string `json:"boot_id"`
 	VCPUsMilli int64  `json:"vcpus_milli"`
@@ -63,6 +65,11 @@ func ParseNode(data []byte) (Node, error) {
 		return n, fmt.Errorf("read a node: it has no id")
 	}
 	return n, nil
+}
+
+// Sells reports whether inventory lets the node take new work.
+func (n Node) Sells() bool {
+	return n.State == NodeReady && !n.Cordoned && !n.Quarantine && n.Refusing == ""
 }
 
 // Geometry is how the card can be cut, as it reported.

@@ -34,12 +34,21 @@ type Reader interface {
 	Instances(ctx context.Context, org string, f InstanceFilter) ([]*Instance, error)
 	Events(ctx context.Context, org, instance string, after int64, limit int) ([]Event, error)
 	Usage(ctx context.Context, org string) (Usage, error)
-	// Answered is what a request with that key was answered; nil when nobody was.
-	Answered(ctx context.Context, k RequestKey) (*Answer, [32]byte, error)
+	// Answered is a *Replay, or the refusal of a key that was used with another body; nil
+	// when the key is new.
+	Answered(ctx context.Context, k RequestKey) error
 	// AnyInstance, and an InstanceFilter with no org, are for operators and for loops.
 	AnyInstance(ctx context.Context, id string) (*Instance, error)
 	// Specs are what members of those instances run, for their nodes.
 	Specs(ctx context.Context, instances []string) (map[string]Spec, error)
+}
+
+// Broken is an invariant that the database does not hold.
+type Broken struct{ Code, Where, Detail string }
+
+// Checker looks for broken invariants in the database, in one consistent look.
+type Checker interface {
+	Check(ctx context.Context) ([]Broken, error)
 }
 
 // InstanceFilter narrows a list of instances, newest first.

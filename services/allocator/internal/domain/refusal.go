@@ -111,3 +111,25 @@ func ParseDecimal(n json.Number, places int) (int64, error) {
 	}
 	return r.Num().Int64(), nil
 }
+
+// NewAlternative prices count of an offering.
+func NewAlternative(offering string, count, available int, p Price) Alternative {
+	return Alternative{Offering: offering, Count: count, Available: available,
+		Price: AlternativePrice{PerHour: (p.PerHour * money.Micro(count)).String(), Currency: p.Currency, Version: p.VersionID}}
+}
+
+// Replay carries the stored answer of an earlier request with the same key and body.
+type Replay struct {
+	Status int
+	JSON   []byte
+}
+
+func (r *Replay) Error() string { return "answered before with the same idempotency key" }
+
+// Repeat is what the answer means for another request with its key.
+func (a Answer) Repeat(k RequestKey) error {
+	if a.Key.Body != k.Body {
+		return fault.New(fault.IdempotencyMismatch, "This Idempotency-Key was used before with another request body. Use a new key for a new request.")
+	}
+	return &Replay{Status: a.Status, JSON: a.JSON}
+}

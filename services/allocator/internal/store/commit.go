@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir/pkg/kernel/id"
+	"github.com/weirhq/weir/pkg/kit/idem"
 	"github.com/weirhq/weir/pkg/kit/pg"
 	"github.com/weirhq/weir/services/allocator/internal/domain"
 )
@@ -103,14 +104,11 @@ func writeUsage(tx *pg.Tx, b *domain.Batch) error {
 }
 
 func writeAnswers(tx *pg.Tx, b *domain.Batch) error {
-	var rows []answerRow
+	var rows []idem.Row
 	for _, a := range b.Answers {
-		k := a.Key
-		rows = append(rows, answerRow{Org: k.Org, Principal: k.Principal, Operation: k.Operation, Path: k.Path, Key: k.Key, Body: k.Body[:],
-			Status: a.Status, Answer: a.JSON, At: b.At})
+		rows = append(rows, idem.Row{Key: keyOf(a.Key), Status: a.Status, Answer: a.JSON})
 	}
-	return put(tx, "write idempotency", `INSERT INTO idempotency (org, principal, operation, path, key, body, status, answer, at)
-		SELECT org, principal, operation, path, key, body, status, answer, at FROM jsonb_populate_recordset(NULL::idempotency, $1)`, rows, true)
+	return idem.InsertRows(tx, rows)
 }
 
 func writeOfferings(tx *pg.Tx, b *domain.Batch) error {
@@ -138,8 +136,8 @@ func writeInstances(tx *pg.Tx, b *domain.Batch) error {
 		return err
 	}
 	return put(tx, "write instances", `UPDATE instance i SET state = r.state, state_reason = r.state_reason, state_detail = r.state_detail,
-		exit_code = r.exit_code, running_at = r.running_at, stopped_at = r.stopped_at, delete_asked_at = r.delete_asked_at,
-		deleted_at = r.deleted_at
+		exit_code = r.exit_code, running_at = r.running_at, stopped_at = r.stopped_at, delete_asked_at = coalesce(i.delete_asked_at, r.delete_asked_at),
+		deleted_at = coalesce(i.deleted_at, r.deleted_at)
 		FROM jsonb_populate_recordset(NULL::instance, $1) r WHERE i.id = r.id`, changed, true)
 }
 

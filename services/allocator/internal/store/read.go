@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weirhq/weir/pkg/kit/idem"
 	"github.com/weirhq/weir/pkg/kit/pg"
 	"github.com/weirhq/weir/services/allocator/internal/domain"
 )
@@ -141,21 +142,25 @@ func (s *Store) Usage(ctx context.Context, org string) (domain.Usage, error) {
 	return fromUsage(rows[0]), nil
 }
 
-// Answered is what a request with that key was answered, and the hash of its body; nil
-// when there is none.
-func (s *Store) Answered(ctx context.Context, k domain.RequestKey) (*domain.Answer, [32]byte, error) {
-	var rows []answerRow
-	var body [32]byte
+// Answered implements domain.Reader.
+func (s *Store) Answered(ctx context.Context, k domain.RequestKey) error {
+	var rows []idem.Row
 	err := s.api.InTx(ctx, own(k.Org), func(tx *pg.Tx) (err error) {
-		rows, err = list[answerRow](tx, `SELECT json_build_object('body', body, 'status', status, 'answer', answer, 'at', at) FROM idempotency
-			WHERE org = $1 AND principal = $2 AND operation = $3 AND path = $4 AND key = $5`, k.Org, k.Principal, k.Operation, k.Path, k.Key)
+		rows, err = idem.Lookup(tx, keyOf(k))
 		return err
 	})
 	if err != nil || len(rows) == 0 {
-		return nil, body, err
+		return err
 	}
-	copy(body[:], rows[0].Body)
-	return &domain.Answer{Key: k, Status: rows[0].Status, JSON: rows[0].Answer}, body, nil
+	return domain.Answer{Key: fromKey(rows[0].Key), Status: rows[0].Status, JSON: rows[0].Answer}.Repeat(k)
+}
+
+func keyOf(k domain.RequestKey) idem.Key {
+	return idem.Key{Org: k.Org, Principal: k.Principal, Operation: k.Operation, Path: k.Path, Key: k.Key, Body: k.Body}
+}
+
+func fromKey(k idem.Key) domain.RequestKey {
+	return domain.RequestKey{Org: k.Org, Principal: k.Principal, Operation: k.Operation, Path: k.Path, Key: k.Key, Body: k.Body}
 }
 
 // Specs reads what members of those instances run.

@@ -199,18 +199,6 @@ type offeringRow struct {
 	CreatedAt  time.Time `json:"created_at"`
 }
 
-type answerRow struct {
-	Org       string          `json:"org"`
-	Principal string          `json:"principal"`
-	Operation string          `json:"operation"`
-	Path      string          `json:"path"`
-	Key       string          `json:"key"`
-	Body      bytea           `json:"body"`
-	Status    int             `json:"status"`
-	Answer    json.RawMessage `json:"answer"`
-	At        time.Time       `json:"at"`
-}
-
 type itemRow struct {
 	ID   string          `json:"id"`
 	Feed string          `json:"feed"`

@@ -568,6 +568,19 @@ type OfferingPrice struct {
 // OfferingPriceTerms defines model for OfferingPrice.Terms.
 type OfferingPriceTerms string
 
+// Orphan Work on a card that nobody here admitted; the card sells nothing until it is gone
+type Orphan struct {
+	FoundAt time.Time `json:"found_at"`
+	GPUUUID string    `json:"gpu_uuid"`
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Member  string    `json:"member"`
+	Node    string    `json:"node"`
+	Profile *string   `json:"profile"`
+	Size    *int      `json:"size"`
+	Start   *int      `json:"start"`
+}
+
 // PerHour A price per hour as a decimal string
 //
 // Example: 14.000000
@@ -608,11 +621,21 @@ type Slice struct {
 
 // Snapshot What `weir replay` reads. The parts inside are the placement engine's own.
 type Snapshot struct {
-	At          time.Time                `json:"at"`
-	Incarnation string                   `json:"incarnation"`
-	Orphans     []map[string]interface{} `json:"orphans"`
-	Pool        map[string]interface{}   `json:"pool"`
-	Version     int                      `json:"version"`
+	At          time.Time              `json:"at"`
+	Incarnation string                 `json:"incarnation"`
+	Orphans     []Orphan               `json:"orphans"`
+	Pool        map[string]interface{} `json:"pool"`
+	Version     int                    `json:"version"`
+
+	// Violations Broken invariants of the pool and of the database: none, unless something is wrong
+	Violations []Violation `json:"violations"`
+}
+
+// Violation defines model for Violation.
+type Violation struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Where  string `json:"where"`
 }
 
 // Deleted defines model for Deleted.
@@ -2196,86 +2219,89 @@ func (sh *strictHandler) ListOfferings(ctx *gin.Context, params ListOfferingsPar
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7Hz7c9s2tv+/cobfnen33qVl2Y7d1JnOTpo22czmNXV3OvdmvRJEHolYkwALgJa1Gf3vd3DApwRJZGKn",
-	"6Wz8k0WCeBycx+c8gA9BJLNcChRGB5cfgpwplqFBRb9+xBQNxvbfGHWkeG64FMFl9QKkQA1GyiAMuH3+",
-	"W4FqFYSBYBkGl0Fcfh8GOkowY66jOStSE1zOWaoxDMwqt01nUqbIRLBeh8FLoQ0TEb780X5AHefMJE2/",
-	"3Hap8LeCKzs7owpsD5Gxu1coFiYJLi8ehUHGRfXzpB5PG8XFgoZ7xWaYbq/xrUhXwMupaDAJMxAxpVbA",
-	"0hTkHEyCGiG1X+sQkEUJMA3TG1x9f8vSAqdBGOBdnsoYqzn6iEQddEjEDWZ6YyHnJ6edlZyGliYGle3x",
-	"n+//+f31n78f/fefgq0FhraXl67Hx/VbphRb0erf0CwOLF7OAe9YZNIVmIRroKn7l1O+8u7Gyenjw9tx",
-	"ZZg5PCMuLPM126DtV7ofxamtn+J/UjgPLoP/d9yIxbFrpo8rtnQT7BD2Ow9hZY6C5XwSySyTYvKsUFqq",
-	"7XX9kiBMBd6ZSUQtpuWaIGcLhBnOpdpFavfBLmJvcoyX2BuTfBljlkuDIlr9DVf+yWqWIdzgCpbcJDRT",
-	"ejKT8QoUmkIJTU/nXGkDTOglKmALxkUIGVM3GMO0Hscc/Yx5ylYYX4LdsOkT1y0T0iSoXK/cANegcF5o",
-	"jN37KW9mOsm4zpiJkumoIlSCLEbVUKq1riO7sJ7a4/T8fDAJX/GMm23K/VUuIWPCLgYzDcxtbyLTWO/Y",
-	"3ZQ68qrO8zExH8+KLLg8HY9pku5XM0UuDC5QBWs7SYU6l0IjMfnGjN8pOUsxs28iKeym2H9Znqc8Ynb6",
-	"x7lr8ed/abuWD60p7ZOXHcPQfLrEeeo2l6UgFTCYM54WCom6ZWd2rKdxxkUlhDTFOOa2B5a+UzJHZbhd",
-	"X2lX8tYjsnIZE3FH1rcUpSjSlM3SWnd0RToMIqnNRMvJnKlDa38mtbmSz5ly3xWOpps7EwaRQmYwnjB6",
-	"P5cqs/8FMTN4ZDhp0q1pllZ13zc7VtL0gYZ9wsd33EwiUrIfdrVurZHHXmrzjC329dC0dCZ2ILu9ch+t",
-	"K3ny7beMUfv3Rc7nSM1831UvJ7eoNHciUVOSC3PxKPDRQSp/d7nijp/7GJ931Ji+kv/CyPQi4G8FFjjJ",
-	"peamnO7hXVMsm2R85jHEc7K8GWYzUrE9Vq4KISy9PoVjdcojt1u9jPVVWtJpU4h1BS8GmXr6ahKjYdwD",
-	"FZ+CRqs4I4S5VJCjzNN+i6JuFbJSsW51a+znQLLWqzuZ55+oGW6jvNCHd738ThTl77ujhTwqH1ozMXrj",
-	"3jjjU9na9yQEoQPwJVKsGDlscFmbKhu0b2uflph6hLLSu5WcV0trWLvSQWFtHmo2q6Syo6E7jNyhdkcp",
-	"dw3FlvQ55VtrteualnJGdFiHXUv3imsz0NrVEtJLVLp21SMyLXQ6UAm/wTtTAt9NRnBT63bupUVh5JWR",
-	"+UESdPn1jTTAbhknZocVGg/vd4n2KULD4xQnGReFwcpxc3Ds/PT8YhOfHdK9aw8VfsCIFXoo6mkUy1C/",
-	"oL1TZS++zXkmhTaK8TJ68KD7g3dRWmh+ixOxH3rUoYQwWOTFJJNxiR58fvXFo70e89npYViYS5n6HN3D",
-	"6pplOFEsuum3mH9LgR8xztq7bxU8HbZrvybMkHNXOeKQMA1W3YGWMGcqBKsBIJGFsj56lBYxxk/AThGW",
-	"CQr6mAJMEDEhpIEZAtPWKVR8kRgQcnlYUrMKUOMdy6ypvQxOTkdnj8bj8diHmKNCKev7DdRez6rPNiWi",
-	"nECrY59wfHVVvroqf1BX5atL8tUl+Y9xSb46I3udkYrxntHYAwHDc45prEEzHoOR1tiLTeAHTGE3uPvo",
-	"9LQGCyuLDoiFM6kQTMIchihjoaNgCxxEEeZmwrVMWaVaDkNPFBacvw90wixXhJYnr3uwJiuMnCgUuOw3",
-	"zmGURz3q0uHZ67ZVjtE69GKGFkw8O/324vFenHt6ftEHVHTQ/n5Q0TRtw4ouhZ4xFevQ5dNcPsdKxxM4",
-	"oQ133D+CH91Ww0nQino/HuZThUHM9c1k4bMevn3asiD1wCdj+msNP+4zPIrb3aLT9UjOz88uvFiqg8QV",
-	"N3gkRboK4QZzAygitcoNxiEIvEUFOpFL4RIvbv7tEfftdyP6Ne7Z7z4OQEU91k9JFx+rtr/Y45c108/Y",
-	"3SQu1A41cIWRFLEewUft/3ioV++mQ4p8kqOaWBfpkBQRsvpBFiJug8NBCdUWdOwu/zWZTW0Fj2mXmqKW",
-	"HnpcdkXvZHz6aOja2yB1//wPMlPVlWdN1lQhi0HOYVo1m16CXVuVKA7JeiBTKUdF/8/QGMILPs3Zh8CN",
-	"Fj25oMbVrz6hA2V0P43UC2K+k8p8RABDIWa54dTkfqxYrrhU3Kz69bdHuR7Vjw4zWcv/2ECtMwuGL11a",
-	"3TWi/29wBVzDzEoYGBkCphrpjVSLb3QFMtwMd5eU9HN2epOiPdDBrnf6RKXVdIuuhOEbHYJF3RqmZJKn",
-	"D6TqCEZ9xN4PHkcnk7yYpTya3OBqqCS1aP345LvTg6J9SI4MZnnqLV65j502qLIdZTFSTGK0AHADzdbP",
-	"7XBSmCRdBWGwstpv1R/j7nC/nhrIpDZwBjFGPGNpA9UOM90Gj7XR1Gg83r33h527MFgyXwHGr4wb4AIY",
-	"kDTWDoZCqwKEBCVl5gcDh9Tdhj9JdnqfJ/XTbVVj0T8qyCIj1dA0kD+adcOdp1BxSaGJojdUF2O/Z4aq",
-	"ioRzazWqW+t9Xh/KE1C/FEPzLX5I2HDGHcEncyUzfxWSiyGrQmiwjcBuZFuZDQow1OMVwviCKc2AKGL9",
-	"aWM1AZseWSXv/pUBD+8sc6ZMVUBWx+i5gYTlOQq0Vq6MxlsPy7ZaJrJfYKgJCfWLIQ0MaPmCMhS/qOM7",
-	"VUSmjsXUURgnHJt8s7WvB2XywVOtXQ3wpaVaP1vG+YtNNndD2gPzNp+aZAqD3n4hqr/aZi1U0MvkX/us",
-	"e5MY2K/e68m10l7N5+VM9hG1Luyt5kqGmORca74Q9G+uMGdlFLUMcAZhUAiFLEpI6ZSxTveiDHtabcx4",
-	"Sv+kUhvvSl/uDgk+dWoQIqZiYKkU+ASYC0ABI53KBSRMxUum8ImrUiSMSwFLWRhgsGRp2sJedbo6CIPq",
-	"yyCsAoy++b1t+chDkMHcoJoojKSY80Xhw92vy9CpgaUs0hhmWCIf+hYYrfsbDa9fvoBMxoSIooSJBcYw",
-	"Wzkw1+CCbRheAyZ/hoqy8JhJtapclR4Jmjp177WBi9znUL149/cjy7G3LLXyYg2hFBgMQo/O6DaJ5eRk",
-	"PD56PF7MRieL0cl4MfMBlk60ea/mqxu2gNi+Dyqm+Bt3QaBembnqo3Zmbs7TfinMA1m2EAqRotZl1p7K",
-	"tJdcY8+0Gy78ymanz/hLIgvNRGwS2k/Hq0Ev5zCbzBWLdkT/SHpLpFSy/9VrPYxX9iam9hBqyBAD8rY+",
-	"CNXo55L0bckKK8xe8Ue1C1sy26VmKX/eJFbN4E3WqlEPoUdb+UxGh+tbFqMCqxlf9NOlDw5laqX9pUGZ",
-	"rg74o0AZjzS9kmKBCuhteTgEiLNK6eUK5FK04zoVt/TCP5ub1hI4j3tF45ZNnEVlonG0tGHKYAxCLktL",
-	"m1Py5WOAlaNGMx/fHlfE8+AZN9McFdViAdPAqjgNlPMI2+VTj0Yu0hd0z5WNj767/nASnpyu//8//jGq",
-	"fl6s/+sv3qNmFH8exmuerMbFWQ93NC+HqiNJF+fnZ+f7T8LQ2EZGrl6vYhMT5RajGZMH132q6Tp7Z2fh",
-	"3ZomdeMPJ0htHAPVTnjDRxlbuaK6av9C3wZaTNrEqivWseCUpISb5uEIfk1Q0CPHGFwDm8lbhwpD7wkr",
-	"l6oqYSAdrZIC386Dy/fbIOLjWWaQgnktBa6C9fU6DFwxzTBWi/HWLqkoHMY7yGKLvNgbQBuC25qgjS+e",
-	"MwwaV/Wv3lTfZGcN2RAQWIOxHjCL/7tvS6se+zTdELI6AlRGJJtluj3ywRgaqpxcg2o6iKbNDj4RvhIs",
-	"14k0H1MjO11au6TobOMUFLJYj6AK0Gkr6TxGqnyhnFTKIsxQGECx4AK/0dakeWpbBsRQuYiYErVTsp1G",
-	"VXnCRBfo+Fe5I7u+qwx6UCfb0YddTNAAWYoKtpdXjt2sybebu7DKdhL56i08Oj35tmMfn735nw3L+PTo",
-	"f68/nK29ZnBjLCqC+kmpwQH8uf1we4bvmEkq14WahKCL8vS5FYuptQF1Aly/P72ees+Fo9Zlfcd+I+em",
-	"0XzQg7yvPr3iY6OQTCHla4/paD3kjCtdx7AjlqaonNRAoXEUeAtGDk3amZdh0v5UuJPx4GrCRzB1/0zJ",
-	"xG5abLKsmt/VKbOqWIfBPJXMV852oNa9xZJHfxkK136fuvjdvo6H07W24GTGohti7+qMfLXz1guio9Rl",
-	"VkM6SJQybawPPuqT2Nh9HHqfKttig5+fP4PvHp1/C+Vp6RFMIxkjMYIrmn0CU5eyKJnDU6E7giuZuepa",
-	"DSyOy+pWvc0YVVF7dx5c3LKUxyEUghUmQWF4xKgobC7VjMcxihCENJO5haYhWDc85ZGFgJ4D9aGdeIoh",
-	"/FZIwyZ4FyHGtjOdo4gndELddjeJWM4iblYhdFBjCIoZdO3sL6kWE3mLKi7Q/dAF9WTfGSknKVMLDGFR",
-	"Rk+aPKxUYO2CEiwN9ubUtg8AWLXri9EImJbEmoZUeojCqBUh7goHV3qvVyBgt8732EorNKjNhHu0+3Mu",
-	"YneDQtmK7rooFKRyoYMd2bZix+EAw03qR4Puwc76boVzVMSc5KRYs+ImVRY777cY9LYavZ5hK2NX9tKi",
-	"w7amWBOKmUtPLt/dxSJgZicqiLeYiGFpn5MjY5+N6hlcBr9aOMbSVEZlELsGHsFJSwcEl8HZaDw6c4o1",
-	"IaIe354cszjj4ri+fcQ+XqAp71JwBYYvY0s+2+4V1+Zl3TTs3Knz3s9ETZNj73USu/yk3d9V0aPDH1YH",
-	"Cg42pJtierRz9+n0aFhdL2Sbeqpa6KYZcm533JDhzhJ/7L0/O8aUGqsok9O9zqZQjUi889KbslTi46Zy",
-	"vXE/x+l4vOcyjmGXcGwfJfbev0G3kch5c8GOU6vlfSP+Ieo5777pIwx0kWVMrcrizPo2ISr5VgvCP0ur",
-	"4+i2GCuwbKEpj1nlm65tLx4ZPP7A4/XxHMsDdsOErHXDlKV+LrXZUVplap9NClcg6xRiLN1JhvJ6G4Ww",
-	"4LcooMgv3bGFGUbWkk9Tqc2UtJOLVZKvp+mLucW0zAKVCEfwo7RIR9pB65OSokzG5UrazuV8HoLmVisL",
-	"SVfjMH1DAImJFR2QGNUlPB2V9NySqc66f6JK2rgkyLEv6fEfZLy6N86tjjyvu8bFoq/15xIYn7AQLeP7",
-	"l48X/BahyJ0RY6B5isI4DqBrgkhsmmDzcFmpDpU8gKj8QmiFaSkI7dLJAyOJhQ0KZv2iKzZH+0xhjs7R",
-	"8fDplZF5i01/d7Y6/XxsdVUWNVhgDGVZA7BUIYtX989sdjRXF0/B4wFMpVtRsd0Y6AWaOnz2gMJaj+Eh",
-	"KN1VVr+/bwJSLE/K1HqlTfhOI1p1TN6W1dYpF1hGAfeS9jCy/Aoqh4LKh0RVXx6gykiUd8KpZhrX611K",
-	"/ClhGU1wpAlLW4W+koXSrqibijDts2lVtOXATSe1lHMhMK6TThBL1ASX5pxueKCeSuhku2pFEKahQz/c",
-	"QM60tkgJKH4A024QYvoEZtIkoNnKmUyXcJ1zj21xR1f/YPhn49xtL3t1cu+j+7j7Z3Kv75+hbb9Ui6PL",
-	"CruUd0xSm4k3FSdBHMfTVv49YX0XMdCGp6mLGzAqbrOMy+MnluFSZLdllCPl2uFyVzytK4u8zVtO33RA",
-	"ywNBiC8OPTQJa6sBMqZuSNjrS3/9ysdr3l6g2U3C8Wch4S+tkvn7J9lb0fQeAku1LIsvuYEl0wep9gmg",
-	"3Ssqx3hb3fl8EG/85Jr+zqDjc9jz5hTAfqNuNCRcG6keQLgouNk6r9EWtBBkGvew7/fNLA/sOrbO1gi5",
-	"fNIFH1qmsTvGXilkXXrFrA6MUEjGFbFEKTJx2N3c8jT/45T2fsPaOWVdaoiN3JxFey6QVRYiNSVI8420",
-	"rFqMYFqncyj9lVQXItcl6bTjdKd8VZdeXgJd3wwWEtKjhOlW2pdAorZwcHuzrUS/rRf0+ztPviOc1fQc",
-	"8biGF+/+DlWZri/m3C7jvdcY+PZUqpN9nlmUr/oJQ7co6kE1eqcA2CN7NTsQBowfSI1v5qgMLBMeJc5T",
-	"cjkrkoMiSpxd6dyCV8cLata9Xq/X6/8LAAD//w==",
+	"7F17c9s2tv8qGN6d6b13aVm2Yze1p7OTpk02s3lNnb2de7NeCSKPRKxJgAVAydqMvvsdHIAvCZTIxE7T",
+	"afKXRYJ4HJzH7zyAfAgikeWCA9cquPwQ5FTSDDRI/PUjpKAhNn/GoCLJcs0EDy7LF0RwUEQLEYQBM89/",
+	"LUCugzDgNIPgMojd92GgogQyajua0yLVweWcpgrCQK9z03QmRAqUB5tNGLzgSlMewYsfzQfYcU51UvfL",
+	"TJcSfi2YNLPTsoDmEBm9ewl8oZPg8uJRGGSMlz9PqvGUlowvcLiXdAbp7hrf8HRNmJuKIjqhmkRUyjWh",
+	"aUrEnOgEFJDUfK1CAjRKCFVkegvr75c0LWAahAHc5amIoZyjj0jYQYtETEOmthZyfnLaWslpaGiiQZoe",
+	"//n+n9/f/Pn70X//KdhZYGh6eWF7fFy9pVLSNa7+Nc7iwOLFnMAdjXS6JjphiuDU/ctxr7y7cXL6+PB2",
+	"XGuqD8+IccN89TYo85XqR3Fs66f4nyTMg8vgP45rsTi2zdRxyZZ2gi3CfuchrMiB05xNIpFlgk+eFlIJ",
+	"ubuudwmQKYc7PYmwxdStieR0AWQGcyG7SG0/6CL2Nsd4ib01yRcxZLnQwKP132Dtn6yiGZBbWJMV0wnO",
+	"FJ/MRLwmEnQhucKncyaVJpSrFUhCF5TxkGRU3kJMptU4+uhnyFO6hviSmA2bXtluKRc6AWl7ZZowRSTM",
+	"CwWxfT9l9UwnGVMZ1VEyHZWESoDGIGtKNdZ1ZBbWU3ucnp8PJuFLljG9S7m/ihXJKDeLgUwRarc3EWms",
+	"OnY3xY68qvN8jMzHsiILLk/HY5yk/VVPkXENC5DBxkxSgsoFV4BMvjXjt1LMUsjMm0hwsynmT5rnKYuo",
+	"mf5xblv8+V/KrOVDY0r75KVjGJxPmzhP7ObSlAhJKJlTlhYSkLquMzPWkzhjvBRCnGIcM9MDTd9KkYPU",
+	"zKzP2ZW88QitXEZ53JL1HUXJizSls7TSHW2RDoNIKD1RYjKn8tDanwqlr8UzKu13haXp9s6EQSSBaogn",
+	"FN/PhczMX0FMNRxphpp0Z5rOqu77pmMldR+g6Sd8fMf0JEIl+6GrdWONLPZSm2V0sa+HuqU1sQPZ7aX9",
+	"aFPKk2+/RQzKvy9iPgds5vuufDlZglTMikRFScb1xaPARwch/d3lkll+7mN83mJj/Er8CyLdi4C/FlDA",
+	"JBeKaTfdw7smaTbJ2MxjiOdoeTPIZqhie6xcFpwben0Kx6qURXa3ehnr69TRaVuIVQkvBpl6/GoSg6bM",
+	"AxWfEAVGcUZA5kKSHESe9lsUdiuBOsW60602nxOUtV7diTz/RM2wjPJCHd519x0v3O+7o4U4cg+NmRi9",
+	"tm+s8Slt7XsUgtACeIcUS0YOa1zWpMoW7ZvapyGmHqEs9W4p5+XSatYudVBYmYeKzUqpbGnoFiO3qN1S",
+	"ym1DsSN9VvlWWu2moqWYIR02YdvSvWRKD7R2lYT0EpW2XfWITAOdDlTCr+FOO+C7zQh2au3OvbQotLjW",
+	"Ij9Igja/vhaa0CVlyOxkDdrD+22ifYrQsDiFScZ4oaF03CwcOz89v9jGZ4d078ZDhR8gooUainpqxTLU",
+	"L2julOvFtzlPBVdaUuaiBw+6P3AXpYViS5jw/dCjCiWEwSIvJpmIHXrw+dUXj/Z6zGenh2FhLkTqc3QP",
+	"q2uawUTS6LbfYv4tOHzEOBvvvpXwdNiu/ZJQjc5d6YiThCpi1B1RgsypDInRACQRhTQ+epQWMcRXxEyR",
+	"rBLg+DEGmEhEOReazIBQZZxCyRaJJlysDktqVgJquKOZMbWXwcnp6OzReDwe+xBzVEhpfL+B2utp+dm2",
+	"RLgJNDr2CcdXV+Wrq/I7dVW+uiRfXZI/jEvy1RnZ64yUjPcUxx4IGJ4xSGNFFGUx0cIYe74N/AiV0A7u",
+	"Pjo9rcDC2qADZOFMSCA6oRZDuFjoKNgBB1EEuZ4wJVJaqpbD0BO4AefvA5VQwxWh4cmbHqxJCy0mEjis",
+	"+o1zGOVhj8o5PHvdttIx2oRezNCAiWen31483otzT88v+oCKFtrfDyrqpk1Y0abQUypjFdp8ms3nGOm4",
+	"Iie44Zb7R+RHu9XkJGhEvR8P86nCIGbqdrLwWQ/fPu1YkGrgkzH+aww/7jM88GW36LQ9kvPzswsvlmoh",
+	"cck0HAmerkNyC7kmwCO5zjXEIeGwBElUIlbcJl7s/Jsj7tvvWvQr3LPffRyAinqsH5MuPlZtfrHHL6un",
+	"n9G7SVzIDjVwDZHgsRqRj9r/8VCv3k4HFfkkBzkxLtIhKUJk9YMoeNwEh4MSqg3o2F7+KzSbyggeVTY1",
+	"hS099Lhsi97J+PTR0LU3Qer++R9kprIrz5qMqQIaEzEn07LZ9JKYtZWJ4hCtB1CZMpD49wy0Rrzg05x9",
+	"CFxr0ZMLbFz+6hM6kFr100i9IOZbIfVHBDAkQJZrhk3ux4rlkgnJ9Lpff3uU61H16DCTNfyPLdQ6M2D4",
+	"0qbVbSP8+xbWhCkyMxJGtAgJpArwjZCLb1QJMuwMu0tK+jk7vUnRHOhg150+kbOadtGlMHyjQmJQtyJT",
+	"NMnTB1J1CKM+Yu8Hj6OSSV7MUhZNbmE9VJIatH588t3pQdE+JEcasjz1Fq/cx05rkFlHWYzgkxgMANxC",
+	"s9VzM5zgOknXQRisjfZb98e4He7XE00yoTQ5IzFELKNpDdUOM90WjzXR1Gg87t77w85dGKyorwDjF8o0",
+	"YZxQgtJYORgSjArggkghMj8YOKTutvxJtNP7PKmflmWNRf+oII20kEPTQP5o1i2znkLJJYVCit5iXYz5",
+	"nmqsKuLWrVUgl8b7vDmUJ8B+MYbmW/yQsOGMWYJP5lJk/iokG0OWBVfENCJmI5vKbFCAoRqv4NoXTKkH",
+	"BB6rTxurDtj0yCp5988FPLyzzKnUZQFZFaNnmiQ0z4GDsXIuGm88LNNqlYh+gaE6JNQvhjQwoOULymD8",
+	"oorvlBGZKhZTRWGscGzzzc6+HpTJB0+1tjXAl5Zq/WwZ5y822dwOaQ/M23xqkikMevuFIP9qmjVQQS+T",
+	"f+Oz7nViYL96rybXSHvVn7uZ7CNqVdhbzhUNMcq5UmzB8c9cQk5dFNUFOIMwKLgEGiWodFys075wYU+j",
+	"jSlL8Y9UKO1d6YvukOATqwZJRGVMaCo4XBFqA1CEok5lnCRUxisq4cpWKSLGxYClKDShZEXTtIG9qnR1",
+	"EAbll0FYBhh983vT8JGHIIO5BjmREAk+Z4vCh7tfudCpJitRpDGZgUM++C2huO5vFHn14jnJRIyIKEoo",
+	"X0BMZmsL5mpcsAvDK8Dkz1BhFh4yIdelq9IjQVOl7r02cJH7HKrnb/9+ZDh2SVMjL8YQCg7BIPRojW6d",
+	"WE5OxuOjx+PFbHSyGJ2MFzMfYGlFm/dqvqphA4jt+6Bkir8xGwTqlZkrP2pm5uYs7ZfCPJBlC0nBU1DK",
+	"Ze2xTHvFFPRMu8HCr2w6fcZ3iSgU5bFOcD8trwa9nMNsMpc06oj+ofQ6pOTY//qVGsYrexNTewg1ZIgB",
+	"eVsfhKr1syN9U7LCErOX/FHuwo7Mtqnp5M+bxKoYvM5a1eoh9Ggrn8locX3DYpRgNWOLfrr0waFMpbS/",
+	"NCjT1gG/FyjjkaaXgi9AEnzrDocQ5CwnvUwSseLNuE7JLb3wz/amNQTO417huK6JtaiU146W0lRqiAkX",
+	"K2dpc0y+fAywstSo5+PdY5knlA+t4RLyFqP+Fu3gIrjAgzYWE8QZ0xriq0o1EgVpqggXOmF8QdCZcody",
+	"Fta+ttlnLgo+rE7IaJui6Kq+2R/G2OMfe3MhHTX4/Q2kYv/uWU6E/NCnqbciwYZfKtI0POFdrY0DuamF",
+	"9Qb4mKaUOA8Ituydg8QCPkIVoWVwj7j1h82au0cjGx4O2ocRx0ff3Xw4CU9ON//5j3+Myp8Xm//6i/d8",
+	"IiYthikoTyrs4qxHDCN3Q1Xhx4vz87Pz/cencGwtIlvkWeoWHeUG2GudBzd9SjBbAm9m4d2aOt/nj0EJ",
+	"pa3AVpGbWvlkdG0rMcv9C30baByZOsFR6hvj0aBqZbp+OCK/JMDxkWUMpgidiaV1JULvsTyb33S+A57H",
+	"ExzezIPL97tC8PEsM8gqvRIc1sHmZhMGtgJrGKvFsDRLKrXTQRZb5MVedTUE7O/RZIP9qU7VZ15MOgsP",
+	"BynGEsH30IwPrkMrZen0aL1Mu0eHtWgJhVswuMkOPhG+5jRXidAfU1g9XRkwI/FA7JRIoLEakTKqq4yk",
+	"sxiwXAoTmSmNIAOuCfAF4/CNMjjIUxA1wA4zHlHJK092N/eOgGMAOrYAZdNdNO+nUUdBx26sqsEoS+Y8",
+	"Dw+G/EGKW6PK+JJKRl1oAIkoREooj8vfMdV0RhVcEt504ZTIwIIfpshKCjSEvSjwP6zh8O+cEW8ybO2p",
+	"Ydi7uRWOXDX9W6v1sWE97NDi8w4tUactdl6tMB9yMH7oqiRXLnviOvRNvsut2K33uH5DHp2efNtCJU9f",
+	"/+8WHnly9H83H842XvCxNRbWK/4k5eBc29x8uDvDt1QnJW9hk5Cowl0UYZTR1FjeqlZFvT+9mXqvcACl",
+	"XCnWfiLbadQf9CDvy08vztqq+ZSApRXHeAsGySmTqko3RTRNQVpdRQoFo8Bb23Vo0taoD9OxT7i9xILY",
+	"4xsjMrV/TBHYbOMkxDOK3VXZ7bKujpJ5Kqiv8vTAsZQGSx79ZShI/m2OsHSHJTycrpSBhDMa3SJ7l9dZ",
+	"lDvP4U7jrQcuASksEE2p0kRwZITDtV+dNxfssyM7bPDzs6fku0fn3xJ3scGITI12Qkaw9e1XZGoVlGMO",
+	"TzH9iFyLzBbCK0Lj2BWiq13GKJVqex7GGKUsNjaGFjoBrllEsX5zLuSMxTHw0PjcE/TmQhIJPk9ZZIC3",
+	"5+6L0Ew8hZD8WghNJ3AXAcSmM5UDjyd4mYTpbhLRnEZMr0PSwuohkVSDbWd+CbmYiCXIuAD7QxXYk3mn",
+	"hZikVC4gRP8fV1CVTAhJjFGWnKZBOMiOgFG7vnAqJ1NHrGmIVcLAtVyjn1N6H6Xe62WTu3W+B6gYoQGl",
+	"J8yj3Z8xHtvLTlwrvJamkCQVCxV0JMaLjnM8munUb3vtg86jGBLmIJE5bSyHZmAn5SzufouBb8vRqxk2",
+	"kuuulwYddjXFBrHjXHjKbuy1SZzMzEQ58pbBWyvzHN1H82xUzeAy+MWAYJqmInL5pgr1BScNHRBcBmej",
+	"8ejMKtYEiXq8PDmmccb4cXVRkHm8AO2uPbG1wC9iQz7T7iVT+kXVNGxdf/Xez0R1k2PvzS9d3mn3d2Wg",
+	"9/CH5dmfgw3xUqce7ezVVz0aljeBmaaeAjS8FApDCh2X2dhj/x97RVfHmEJBGRC2utfaFCznijvvp3JV",
+	"TR83lZutq3ROx+M99+YMuy9n99S/96ocvDhIzOu7sKxadVcD+Yeo5tx9KU8YqCLLqFy7Ourq4i88nSEX",
+	"iH9WRsfhxU5GYOlCYclBmRq+Mb14ZPD4A4s3x3NwZ2GHCVnjMjhD/Vwo3VEFqStPWXBby24VYizsoSN3",
+	"E5UEsmBL4KTIL+0JoxlExpJPU6H0FLWTTSugh63wi7nBtNQAlQhG5EdhkI4wg1aHmrnLm+dSmM7FfB4S",
+	"xYxWdsF1qm4RIFG+xrNMo6rarqWSnhkyVQUyn6iStu7zsuyLevwHEa/vjXPL2wk2beNi0NfmcwmMT1iQ",
+	"lvH9y8dztgRS5NaIUaJYClxbDsAbvVBs6rzQcFkpz389gKi8Q7RCleCIdvGQkBbIwho4NX7RNZ2DeSYh",
+	"B+voePj0Wou8waa/OVudfj62unb1RwYYE1eBRGgqgcbr+2c2M5o9woIh+wFMpRqxyG4M9Bx0FbR8QGGt",
+	"xvAQFK8VrN7fNwHfVXE+1QiaKgCjjtHbMto6ZRxc7HUvaQ8jy6+gciiofEhU9eUBqgxFuRNO1dO42XQp",
+	"8SeIZRTCkToZYBT6WhRS2fMXWC9tnk3L+koLbloJvZxxDnGV6iOxAMz0kznDy1iwJwedTFeNCMI0tOiH",
+	"aZJTpQxSIhg/INN2EGJ6RWZCJ0TRtTWZtjZizjy2xZ4y/53hn60j8r3s1cm9j+7j7p/Rvb5/hjb9Ym2I",
+	"csWwKWuZpCYTbytOhDiWp438e8L6NmKgNEtTGzegWIdqGJfFV4bhUqBLF+VImbK43J5zUKVF3uUtq29a",
+	"oOWBIMQXhx7qMgGjATIqb1HYq/u5/crHa96eg+4m4fizkPBd43TL/ZPsDa97DwlNlXB10kyTFVUHqfYJ",
+	"oN0rKsewLK9nP4g3frJNf2PQ8TnseX1gZ79R14okTGkhH0C4MLjZOFrVFLSQiDTuYd/vm1ke2HVsHIPj",
+	"YnXVBh9KpLG9caJUyMp5xbQKjGBIxpYORSlQftjd3PE0/3BKe79hbV2I4DTEVm7OoD0byHLlX3Xh13wr",
+	"LSsXIzKt0jmY/krKu8ur0yO44/jfP5RHSNx97dUlfiEiPUyY7qR9ESQqAwd3N9tI9JtqQb+98+Q7bV1O",
+	"zxKPKfL87d9JWVHvizk3K+7vNQa+O5XyEK5nFu5VP2Fol6I9qEZv1ep7ZK9iB8SA8QOp8e0clSarhEWJ",
+	"9ZRszgrloIgSa1daF1ZW8YKKdW82m83m/wMAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
