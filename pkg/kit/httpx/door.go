@@ -34,14 +34,14 @@ type operation struct {
 
 var pathParam = regexp.MustCompile(`\{([^{}]+)\}`)
 
-// ginRoute writes an OpenAPI path as the generated code registers it.
-func ginRoute(path string) string { return pathParam.ReplaceAllString(path, ":$1") }
+// Route writes an OpenAPI path as the generated code registers it.
+func Route(path string) string { return pathParam.ReplaceAllString(path, ":$1") }
 
 func compile(spec *openapi3.T, rules authz.Rules) operations {
 	ops := operations{}
 	for path, item := range spec.Paths.Map() {
 		for method, op := range item.Operations() {
-			ops[method+" "+ginRoute(path)] = compileOperation(item, op, rules)
+			ops[method+" "+Route(path)] = compileOperation(item, op, rules)
 		}
 	}
 	return ops

@@ -55,12 +55,19 @@ func classify(r *http.Request) (Class, string) {
 	return API, Address(r)
 }
 
-// Address is the caller's network address; an IPv6 caller has a whole /64.
-func Address(r *http.Request) string {
+// Host is the caller's network address.
+func Host(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
+	return host
+}
+
+// Address is what a caller is counted by without a credential: its network address, of
+// which an IPv6 caller has a whole /64.
+func Address(r *http.Request) string {
+	host := Host(r)
 	ip := net.ParseIP(host)
 	if ip == nil || ip.To4() != nil {
 		return host
