@@ -38,7 +38,7 @@ CREATE TABLE session (
   CONSTRAINT session_ended CHECK ((ended_at IS NULL) = (end_reason IS NULL))
 );
 CREATE INDEX session_account ON session (account) WHERE ended_at IS NULL;
-CREATE INDEX session_expires ON session (expires_at);
+CREATE INDEX session_over ON session (LEAST(expires_at, ended_at));
 SELECT weir_tenant_table('session', 'org', 'SELECT');
 
 -- One refresh token of a login's family. hash is SHA-256 of the token.
@@ -51,6 +51,7 @@ CREATE TABLE refresh_token (
   CONSTRAINT refresh_token_hash CHECK (length(hash) = 32)
 );
 CREATE INDEX refresh_token_session ON refresh_token (session);
+CREATE INDEX refresh_token_expires ON refresh_token (expires_at);
 SELECT weir_work_table('refresh_token');
 
 -- +goose Down

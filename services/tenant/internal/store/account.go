@@ -77,6 +77,7 @@ func (t *tx) Membership(account string) (domain.Membership, error) {
 }
 
 func (t *tx) Role(account string) (actor.Role, error) {
-	m, err := t.Membership(account)
-	return m.Role, err
+	rows, err := gorm.G[membershipRow](t.DB).Raw(`SELECT * FROM membership WHERE org = ? AND account = ?`, t.inOrg, account).Find(t.Context())
+	row, err := one(rows, err, "membership")
+	return actor.Role(row.Role), err
 }

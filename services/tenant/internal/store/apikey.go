@@ -47,11 +47,11 @@ func (t *tx) AddKey(k domain.APIKey) error {
 }
 
 // A revoked key stays as a row, because history names it, but nobody sees it any more.
-const liveKeys = `SELECT * FROM api_key WHERE revoked_at IS NULL`
+const liveKeys = `SELECT * FROM api_key WHERE org = ? AND revoked_at IS NULL`
 
 func (t *tx) Keys(f domain.KeyFilter, p domain.Page) ([]domain.APIKey, error) {
 	rows, err := gorm.G[apiKeyRow](t.DB).Raw(liveKeys+` AND (? = '' OR owner = ?) AND (? = '' OR id = ?) AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?`,
-		f.Owner, f.Owner, f.ID, f.ID, p.After, p.After, p.Limit).Find(t.Context())
+		t.inOrg, f.Owner, f.Owner, f.ID, f.ID, p.After, p.After, p.Limit).Find(t.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -69,19 +69,19 @@ func (t *tx) LockKey(id string) (domain.APIKey, error) {
 }
 
 func (t *tx) key(query, id string) (domain.APIKey, error) {
-	rows, err := gorm.G[apiKeyRow](t.DB).Raw(query, id).Find(t.Context())
+	rows, err := gorm.G[apiKeyRow](t.DB).Raw(query, t.inOrg, id).Find(t.Context())
 	row, err := one(rows, err, "API key")
 	return row.domain(), err
 }
 
 // SaveKey stores k as the version after k.Version.
 func (t *tx) SaveKey(k domain.APIKey) error {
-	r := t.Exec(`UPDATE api_key SET disabled = ?, version = version + 1 WHERE id = ? AND version = ? AND revoked_at IS NULL`, k.Disabled, k.ID, k.Version)
+	r := t.Exec(`UPDATE api_key SET disabled = ?, version = version + 1 WHERE org = ? AND id = ? AND version = ? AND revoked_at IS NULL`, k.Disabled, t.inOrg, k.ID, k.Version)
 	return pg.CAS(r.RowsAffected, r.Error)
 }
 
 func (t *tx) RevokeKey(id string, at time.Time) error {
-	r := t.Exec(`UPDATE api_key SET revoked_at = ?, version = version + 1 WHERE id = ? AND revoked_at IS NULL`, at, id)
+	r := t.Exec(`UPDATE api_key SET revoked_at = ?, version = version + 1 WHERE org = ? AND id = ? AND revoked_at IS NULL`, at, t.inOrg, id)
 	if r.Error == nil && r.RowsAffected == 0 {
 		return notFound("API key")
 	}

@@ -24,7 +24,7 @@ type limitsRow struct {
 func (limitsRow) TableName() string { return "org_limits" }
 
 func (t *tx) Limits() (domain.Limits, error) {
-	rows, err := gorm.G[limitsRow](t.DB).Raw(`SELECT * FROM org_limits`).Find(t.Context())
+	rows, err := gorm.G[limitsRow](t.DB).Raw(`SELECT * FROM org_limits WHERE org = ?`, t.inOrg).Find(t.Context())
 	row, err := one(rows, err, "org")
 	return domain.Limits(row), err
 }

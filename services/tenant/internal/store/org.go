@@ -51,9 +51,11 @@ func (t *tx) AddOrg(o domain.Org, l domain.Limits) error {
 	return t.publishLimits(l)
 }
 
-// The scope of an InOrg transaction leaves one row: the caller's own org.
-func (t *tx) Org() (domain.Org, error)     { return t.org(`SELECT * FROM org`) }
-func (t *tx) LockOrg() (domain.Org, error) { return t.org(`SELECT * FROM org FOR UPDATE`) }
+func (t *tx) Org() (domain.Org, error) { return t.org(`SELECT * FROM org WHERE id = ?`, t.inOrg) }
+
+func (t *tx) LockOrg() (domain.Org, error) {
+	return t.org(`SELECT * FROM org WHERE id = ? FOR UPDATE`, t.inOrg)
+}
 
 func (t *tx) org(query string, args ...any) (domain.Org, error) {
 	rows, err := gorm.G[orgRow](t.DB).Raw(query, args...).Find(t.Context())

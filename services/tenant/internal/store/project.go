@@ -24,7 +24,7 @@ func (t *tx) AddProject(p domain.Project) error {
 }
 
 func (t *tx) Projects(p domain.Page) ([]domain.Project, error) {
-	rows, err := gorm.G[projectRow](t.DB).Raw(`SELECT * FROM project WHERE (? = '' OR id < ?) ORDER BY id DESC LIMIT ?`, p.After, p.After, p.Limit).Find(t.Context())
+	rows, err := gorm.G[projectRow](t.DB).Raw(`SELECT * FROM project WHERE org = ? AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?`, t.inOrg, p.After, p.After, p.Limit).Find(t.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (t *tx) Projects(p domain.Page) ([]domain.Project, error) {
 }
 
 func (t *tx) Project(id string) (domain.Project, error) {
-	rows, err := gorm.G[projectRow](t.DB).Raw(`SELECT * FROM project WHERE id = ?`, id).Find(t.Context())
+	rows, err := gorm.G[projectRow](t.DB).Raw(`SELECT * FROM project WHERE org = ? AND id = ?`, t.inOrg, id).Find(t.Context())
 	row, err := one(rows, err, "project")
 	return domain.Project(row), err
 }

@@ -33,6 +33,7 @@ func (s *Store) OnPublish(wake func()) { s.wake = wake }
 type tx struct {
 	*pg.Tx
 	store     *Store
+	inOrg     string // of InOrg; its statements name it too, row security being the second wall
 	publishes bool
 }
 
@@ -61,7 +62,7 @@ func (s *Store) AtDoor(ctx context.Context, fn func(tx domain.DoorTx) error) err
 }
 
 func (s *Store) in(ctx context.Context, db *pg.DB, scope pg.Scope, fn func(t *tx) error) error {
-	return translate(db.InTx(ctx, scope, func(inner *pg.Tx) error { return fn(&tx{Tx: inner, store: s}) }))
+	return translate(db.InTx(ctx, scope, func(inner *pg.Tx) error { return fn(&tx{Tx: inner, store: s, inOrg: scope.Org}) }))
 }
 
 // translate names the refusals behind our constraints; the rest stays as it is.
