@@ -8,6 +8,7 @@ import (
 	"github.com/weirhq/weir/services/gateway/internal/spec/gatewayspec"
 	"github.com/weirhq/weir/services/gateway/internal/spec/inventoryspec"
 	"github.com/weirhq/weir/services/gateway/internal/spec/meteringspec"
+	"github.com/weirhq/weir/services/gateway/internal/spec/simspec"
 	"github.com/weirhq/weir/services/gateway/internal/spec/tenantspec"
 )
 
@@ -25,6 +26,7 @@ var sources = []source{
 	{"allocator", allocatorspec.GetSpecJSON, allocatorspec.GetSpec},
 	{"metering", meteringspec.GetSpecJSON, meteringspec.GetSpec},
 	{"inventory", inventoryspec.GetSpecJSON, inventoryspec.GetSpec},
+	{"sim", simspec.GetSpecJSON, simspec.GetSpec},
 	{Gateway, gatewayspec.GetSpecJSON, gatewayspec.GetSpec},
 }
 
