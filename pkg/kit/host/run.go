@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/pkg/kit/mesh"
+	"github.com/weirhq/weir/pkg/kit/obs"
 )
 
 // shutdownGrace is how long a module's open requests may go on once it is told to stop.
@@ -43,6 +44,9 @@ func Start(ctx context.Context, env Env, modules ...*Module) (*Group, error) {
 
 func (g *Group) start(ctx context.Context, m *Module) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if g.env.Log != nil {
+		run = obs.WithLogger(run, g.env.Log.With("svc", m.Name))
+	}
 	r := &running{module: m, cancel: cancel}
 	g.running = append(g.running, r)
 	if m.Start != nil {
