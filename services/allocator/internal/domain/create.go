@@ -75,7 +75,7 @@ func (in CreateInput) Validate() error {
 			refuse("labels", fmt.Sprintf("%q cannot be a key", shorten(k)))
 		}
 	}
-	return invalid(fields)
+	return Invalid(fields)
 }
 
 func (in CreateInput) validateOfferings(refuse func(field, message string)) {
@@ -99,8 +99,8 @@ func (in CreateInput) field(i int) string {
 	return "offering"
 }
 
-// invalid joins refused fields into one fault; nil when there are none.
-func invalid(fields []fault.Field) error {
+// Invalid joins refused fields into one fault; nil when there are none.
+func Invalid(fields []fault.Field) error {
 	if len(fields) == 0 {
 		return nil
 	}

@@ -58,6 +58,7 @@ type InstanceFilter struct {
 	Labels   map[string]string
 	Node     string
 	Org      string // of operators' lists
+	Project  string // of keys that are bound to one
 	Deleted  bool   // deleted ones too
 	Before   *time.Time
 	BeforeID string // with Before: the last item of the page before

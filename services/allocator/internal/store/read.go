@@ -59,6 +59,9 @@ func (s *Store) Instances(ctx context.Context, org string, f domain.InstanceFilt
 		}
 		w.and("i.labels @> ?::jsonb", string(labels))
 	}
+	if f.Project != "" {
+		w.and("(i.project IS NULL OR i.project = ?)", f.Project)
+	}
 	if f.Node != "" {
 		w.and("EXISTS (SELECT 1 FROM member x WHERE x.instance = i.id AND x.node = ?)", f.Node)
 	}
