@@ -67,7 +67,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	if err := uses.Bootstrap(ctx, accounts); err != nil {
 		return err
 	}
-	mounts := map[string]http.Handler{"/internal/v1/feed": feeds.Handler(), "/internal/v1/feed/list": feeds.Handler()}
+	mounts := map[string]http.Handler{outbox.Path: feeds.Handler(), outbox.ListPath: feeds.Handler()}
 	if s.module.Handler, err = api.New(uses, s.env, Name, mounts); err != nil {
 		return err
 	}
