@@ -108,8 +108,8 @@ func words(b place.Blocked) string {
 // maxAlternatives is how many are named.
 const maxAlternatives = 5
 
-// alternatives are what would fit now, in the pool and in the org's limits, the nearest in
-// size first: fewer cards of the same kind, then other offerings.
+// alternatives are what would fit now, in the pool and in the org's limits: fewer cards of
+// what was asked, then the nearest in size.
 func (p *plan) alternatives(org domain.Org, limits domain.Limits, wants []want) []domain.Alternative {
 	type candidate struct {
 		domain.Alternative
@@ -144,12 +144,23 @@ func (p *plan) alternatives(org domain.Org, limits domain.Limits, wants []want) 
 			continue
 		}
 	}
+	var asked []string
+	for _, w := range wants {
+		asked = append(asked, w.offering.ID)
+	}
 	slices.SortStableFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.Offering, b.Offering))
+		return cmp.Or(notIn(asked, a.Offering)-notIn(asked, b.Offering), cmp.Compare(a.distance, b.distance), cmp.Compare(a.Offering, b.Offering))
 	})
 	var out []domain.Alternative
 	for _, c := range found[:min(len(found), maxAlternatives)] {
 		out = append(out, c.Alternative)
 	}
 	return out
+}
+
+func notIn(list []string, s string) int {
+	if slices.Contains(list, s) {
+		return 0
+	}
+	return 1
 }

@@ -90,6 +90,16 @@ func (b *bundle) start() {
 		cancel()
 		require.NoError(b.t, <-done)
 		b.stop = func() {}
+		if b.clk == nil {
+			return
+		}
+		// The server takes a moment to notice that the session is gone, and a frozen clock
+		// would not try again.
+		require.Eventually(b.t, func() bool {
+			held := 0
+			err := admin(b.t, b.db).QueryRow(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&held)
+			return err == nil && held == 0
+		}, 10*time.Second, time.Millisecond)
 	}
 	require.Eventually(b.t, b.writer.Leading, 20*time.Second, time.Millisecond)
 }

@@ -97,7 +97,7 @@ func readMoney(tx *pg.Tx, img *domain.Image) error {
 		return fmt.Errorf("read prices: %w", err)
 	}
 	for _, p := range prices {
-		img.Prices = append(img.Prices, domain.Price{VersionID: p.VersionID, Offering: p.Offering, Currency: p.Currency, PerHour: money.Micro(p.PerHourMicro), EffectiveFrom: p.EffectiveFrom})
+		img.Prices = append(img.Prices, domain.Price{VersionID: p.VersionID, Offering: p.Offering, Currency: p.Currency, PerHour: money.Micro(p.PerHourMicro), EffectiveFrom: p.EffectiveFrom.UTC()})
 	}
 	offerings, err := list[offeringRow](tx, `SELECT DISTINCT ON (id) to_jsonb(o) FROM offering o ORDER BY id, version DESC`)
 	for _, o := range offerings {
@@ -117,7 +117,7 @@ func readSessions(tx *pg.Tx, img *domain.Image) error {
 		for _, b := range r.Left {
 			left[b] = true
 		}
-		img.Sessions = append(img.Sessions, &domain.Session{Node: r.Node, Boot: r.Boot, Seq: r.Seq, ProofAt: r.ProofAt, Incarnation: str(r.Incarnation), Left: left})
+		img.Sessions = append(img.Sessions, &domain.Session{Node: r.Node, Boot: r.Boot, Seq: r.Seq, ProofAt: r.ProofAt.UTC(), Incarnation: str(r.Incarnation), Left: left})
 	}
 	desired, err := list[desiredRow](tx, `SELECT to_jsonb(d) FROM node_desired d`)
 	for _, d := range desired {

@@ -22,6 +22,15 @@ func str(s *string) string {
 	return *s
 }
 
+// utc: JSON gives instants in the machine's zone.
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
+
 func toInstance(i *domain.Instance) instanceRow {
 	r := instanceRow{ID: i.ID, Org: i.Org, Project: opt(i.Project), Name: i.Name, State: string(i.State), StateReason: opt(i.Reason),
 		StateDetail: opt(i.Detail), ExitCode: i.ExitCode, Offering: i.Offering, OfferingVersion: i.OfferingVersion, Kind: string(i.Kind),
@@ -44,8 +53,8 @@ func fromInstance(r instanceRow) *domain.Instance {
 		Detail: str(r.StateDetail), ExitCode: r.ExitCode, Offering: r.Offering, OfferingVersion: r.OfferingVersion, Kind: domain.Kind(r.Kind),
 		Count: r.Count, Nodes: r.Nodes, VCPUsMilli: r.VCPUsMilli, RAMMiB: r.RAMMiB, Image: str(r.Image), Command: r.Command, Labels: r.Labels,
 		PriceVersion: r.PriceVersion, PerHour: money.Micro(r.PerHourMicro), Currency: r.Currency,
-		CreatedBy: domain.Actor{Kind: r.CreatedByKind, ID: r.CreatedBy}, CreatedAt: r.CreatedAt, RunningAt: r.RunningAt, StoppedAt: r.StoppedAt,
-		DeleteAskedAt: r.DeleteAskedAt, DeletedAt: r.DeletedAt}
+		CreatedBy: domain.Actor{Kind: r.CreatedByKind, ID: r.CreatedBy}, CreatedAt: r.CreatedAt.UTC(), RunningAt: utc(r.RunningAt), StoppedAt: utc(r.StoppedAt),
+		DeleteAskedAt: utc(r.DeleteAskedAt), DeletedAt: utc(r.DeletedAt)}
 	for _, m := range r.Members {
 		member := fromMember(m)
 		member.Project = i.Project
@@ -67,10 +76,10 @@ func fromMember(r memberRow) *domain.Member {
 	m := &domain.Member{ID: r.ID, Org: r.Org, Instance: r.Instance, Ordinal: r.Ordinal, Node: r.Node, NodeName: r.NodeName,
 		State: domain.State(r.State), Reason: str(r.Reason), Detail: str(r.Detail), ExitCode: r.ExitCode, Offering: r.Offering,
 		OfferingVersion: r.OfferingVersion, Cards: r.Cards, GPUeMicro: r.GPUeMicro, VCPUsMilli: r.VCPUsMilli, RAMMiB: r.RAMMiB,
-		PriceVersion: r.PriceVersion, PerHour: money.Micro(r.PerHourMicro), Currency: r.Currency, AssignedAt: r.AssignedAt,
-		PrepareBy: r.PrepareBy, RunningAt: r.RunningAt, Boot: str(r.Boot), MeterFrom: r.MeterFrom, MeterUntil: r.MeterUntil,
-		StopCause: domain.Cause(str(r.StopCause)), StopAskedAt: r.StopAskedAt, EndedAt: r.EndedAt, Counted: r.Counted,
-		ReleasedAt: r.ReleasedAt, Ghost: r.Ghost}
+		PriceVersion: r.PriceVersion, PerHour: money.Micro(r.PerHourMicro), Currency: r.Currency, AssignedAt: r.AssignedAt.UTC(),
+		PrepareBy: r.PrepareBy.UTC(), RunningAt: utc(r.RunningAt), Boot: str(r.Boot), MeterFrom: utc(r.MeterFrom), MeterUntil: utc(r.MeterUntil),
+		StopCause: domain.Cause(str(r.StopCause)), StopAskedAt: utc(r.StopAskedAt), EndedAt: utc(r.EndedAt), Counted: r.Counted,
+		ReleasedAt: utc(r.ReleasedAt), Ghost: r.Ghost}
 	for _, s := range r.Seats {
 		m.Seats = append(m.Seats, fromSeat(s))
 	}
@@ -92,7 +101,7 @@ func toSeat(s *domain.Seat) seatRow {
 
 func fromSeat(r seatRow) *domain.Seat {
 	s := &domain.Seat{ID: r.ID, Org: r.Org, Member: r.Member, GPU: r.GPU, Kind: domain.Kind(r.Kind), Profile: str(r.Profile), Share: r.Share,
-		MemoryMiB: r.MemoryMiB, AssignedAt: r.AssignedAt, Boot: str(r.Boot), ReleasedAt: r.ReleasedAt, Cleaning: domain.Cleaning(str(r.Cleaning)),
+		MemoryMiB: r.MemoryMiB, AssignedAt: r.AssignedAt.UTC(), Boot: str(r.Boot), ReleasedAt: utc(r.ReleasedAt), Cleaning: domain.Cleaning(str(r.Cleaning)),
 		ReleasedBy: domain.ReleasedBy(str(r.ReleasedBy))}
 	if r.Start != nil && r.Size != nil {
 		s.Start, s.Size = *r.Start, *r.Size
@@ -113,9 +122,9 @@ func toTransition(e domain.Event) transitionRow {
 }
 
 func fromTransition(r transitionRow) domain.Event {
-	return domain.Event{Seq: r.Seq, ID: r.ID, Org: r.Org, Instance: r.Instance, Member: str(r.Member), At: r.At, State: domain.State(r.State),
-		Reason: str(r.Reason), Detail: str(r.Detail), Actor: domain.Actor{Kind: r.ActorKind, ID: r.Actor}, BillableFrom: r.BillableFrom,
-		BillableUntil: r.BillableUntil}
+	return domain.Event{Seq: r.Seq, ID: r.ID, Org: r.Org, Instance: r.Instance, Member: str(r.Member), At: r.At.UTC(), State: domain.State(r.State),
+		Reason: str(r.Reason), Detail: str(r.Detail), Actor: domain.Actor{Kind: r.ActorKind, ID: r.Actor}, BillableFrom: utc(r.BillableFrom),
+		BillableUntil: utc(r.BillableUntil)}
 }
 
 func toUsage(org string, u domain.Usage) usageRow {
@@ -139,7 +148,7 @@ func toOrphan(o *domain.Orphan) orphanRow {
 
 func fromOrphan(r orphanRow) *domain.Orphan {
 	return &domain.Orphan{ID: r.ID, Node: r.Node, GPUUUID: r.GPUUUID, Member: r.Member, Boot: r.Boot, Kind: domain.Kind(r.Kind),
-		Profile: str(r.Profile), Start: r.Start, Size: r.Size, FoundAt: r.FoundAt, ReleasedAt: r.ReleasedAt}
+		Profile: str(r.Profile), Start: r.Start, Size: r.Size, FoundAt: r.FoundAt.UTC(), ReleasedAt: utc(r.ReleasedAt)}
 }
 
 func toOffering(o domain.Offering, at time.Time) offeringRow {
