@@ -12,6 +12,8 @@ CREATE TABLE outbox (
   at   timestamptz NOT NULL,
   data json NOT NULL,            -- json, not jsonb: readers get the bytes that were written
   pos  bigint,
+  -- Real time, for retention: "at" may be on the business clock, which can be moved.
+  written_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   CONSTRAINT outbox_pos_positive CHECK (pos > 0)
 );
 CREATE UNIQUE INDEX outbox_feed_pos ON outbox (feed, pos) WHERE pos IS NOT NULL;

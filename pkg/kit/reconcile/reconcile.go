@@ -15,11 +15,11 @@ import (
 
 const (
 	firstBackoff = 100 * time.Millisecond
-	maxBackoff   = 30 * time.Second
+	maxBackoff   = 5 * time.Second
 )
 
 // Loop is a worker that runs fn at once, then every so often and whenever woken. After an
-// error, which it logs, it tries again sooner or later: from 100 ms, doubling up to 30 s or
+// error, which it logs, it tries again sooner or later: from 100 ms, doubling up to 5 s or
 // to every, whichever is longer. It ends only with its context. wake may be nil.
 func Loop(name string, clk clock.Clock, every time.Duration, wake <-chan struct{}, fn func(ctx context.Context) error) host.Worker {
 	return host.Worker{Name: name, Run: func(ctx context.Context) error {
