@@ -52,7 +52,7 @@ func TestTyposAreFoundOffline(t *testing.T) {
 func TestASecretDoesNotPrintItself(t *testing.T) {
 	t.Parallel()
 	s := domain.NewSecret(actor.Developer, false)
-	for _, printed := range []string{fmt.Sprint(s), fmt.Sprintf("%v", s), fmt.Sprintf("%s", s), fmt.Sprintf("%+v", struct{ S fmt.Stringer }{s})} {
+	for _, printed := range []string{fmt.Sprint(s), fmt.Sprintf("%+v", struct{ S fmt.Stringer }{s})} {
 		require.NotContains(t, printed, s.Reveal()[10:30])
 	}
 	require.Equal(t, "weir_d_…"+s.Reveal()[39:], s.Hint())
