@@ -29,7 +29,7 @@ func requestID(o Options) gin.HandlerFunc {
 		c.Request.Header.Set(RequestIDHeader, rid)
 		c.Header(RequestIDHeader, rid)
 		c.Header("X-Content-Type-Options", "nosniff")
-		c.Request = c.Request.WithContext(withLog(obs.WithRequestID(c.Request.Context(), rid), o.Log))
+		c.Request = c.Request.WithContext(obs.WithLogger(obs.WithRequestID(c.Request.Context(), rid), o.Log))
 	}
 }
 
@@ -84,7 +84,7 @@ func recovery(c *gin.Context) {
 		if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(v)
 		}
-		logFrom(c.Request.Context()).ErrorContext(c.Request.Context(), "panic", "value", fmt.Sprint(v), "stack", string(debug.Stack()))
+		obs.Logger(c.Request.Context()).ErrorContext(c.Request.Context(), "panic", "value", fmt.Sprint(v), "stack", string(debug.Stack()))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler) // the caller must not take half an answer for a whole one
 		}

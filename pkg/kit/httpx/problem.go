@@ -3,7 +3,6 @@ package httpx
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 
 	"github.com/weirhq/weir/pkg/kernel/fault"
@@ -12,24 +11,11 @@ import (
 	"github.com/weirhq/weir/pkg/kit/problem"
 )
 
-type logKey struct{}
-
-func withLog(ctx context.Context, l *slog.Logger) context.Context {
-	return context.WithValue(ctx, logKey{}, l)
-}
-
-func logFrom(ctx context.Context) *slog.Logger {
-	if l, ok := ctx.Value(logKey{}).(*slog.Logger); ok {
-		return l
-	}
-	return slog.New(slog.DiscardHandler)
-}
-
 // WriteProblem answers a request with err: a fault as its problem document, a stored
 // answer as it was, anything else as internal. Causes go to the log only.
 func WriteProblem(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := r.Context()
-	log := logFrom(ctx)
+	log := obs.Logger(ctx)
 	if g, ok := w.(interface{ Written() bool }); ok && g.Written() {
 		log.WarnContext(ctx, "answer broke off", "error", err.Error())
 		return
