@@ -103,7 +103,7 @@ var samples = map[string]sample{
 	"deleteApiKey": {ok: []int{200, 204}},
 	"listOrgs":     {ok: []int{200}}, "getAdminOrg": {ok: []int{200}},
 	"createOrg": {body: func(*matrix) any {
-		return map[string]any{"name": "By the operator", "owner_email": rest.Key() + "@example.com"}
+		return map[string]any{"name": "By the operator", "owner": map[string]any{"email": rest.Key() + "@example.com", "name": "Owner"}}
 	}, ok: []int{201}},
 	"updateAdminOrg":     {body: fixed(map[string]any{"billing_mode": "postpaid", "reason": "matrix"}), ok: []int{200, 202}},
 	"listOfferings":      {ok: []int{200}},

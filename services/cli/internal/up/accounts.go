@@ -3,6 +3,7 @@ package up
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // The accounts a newcomer starts with.
@@ -35,7 +36,8 @@ func loadAccount(dir *dataDir, email, env, secret string) (account, error) {
 		if len(p) < 10 {
 			return account{}, fmt.Errorf("%s must have at least 10 characters", env)
 		}
-		return account{email, p, true}, nil
+		// Kept like a generated one, for the start that comes without it.
+		return account{email, p, true}, dir.write(filepath.Join("secrets", secret), p+"\n")
 	}
 	p, err := dir.secret(secret)
 	return account{email: email, password: p}, err
