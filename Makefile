@@ -55,7 +55,10 @@ race: setup ## The tests of all modules but e2e under the race detector
 	@go test -race -timeout 20m $$(for m in $(filter-out e2e,$(MODULES)); do echo ./$$m/...; done)
 
 db-dump: setup ## Refresh db/schema/*.sql from the migrations
-	@cd db && go run ./cmd/dbctl dump
+	@cd pkg && go test -count=1 -timeout 5m -run TestSchemasAreAsDumped ./testkit/pgtest -update
+
+migrate-new: ## Start a migration (SCHEMA=allocator NAME=add_x)
+	@cd db && go run ./cmd/dbctl new "$(SCHEMA)" "$(NAME)"
 
 demo-openb: build ## Rent and release a production trace (OPENB=dir TRACE=default ROWS=500)
 	@cd e2e && go run ./cmd/demo-openb -weir $(BIN)/weir -dir "$(abspath $(OPENB))" -trace "$(or $(TRACE),default)" -rows "$(or $(ROWS),500)"
@@ -74,4 +77,4 @@ adr-new: ## Start a decision record (TITLE="…")
 ci: ## What CI runs
 	@.ci/run
 
-.PHONY: help setup build up gen verify fmt lint test test-short e2e race db-dump demo-openb tidy build-each adr-new ci
+.PHONY: help setup build up gen verify fmt lint test test-short e2e race db-dump migrate-new demo-openb tidy build-each adr-new ci

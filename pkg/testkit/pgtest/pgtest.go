@@ -45,8 +45,17 @@ func New(t testing.TB, schemas ...string) pg.Database {
 // themselves. Its roles have a prefix of their own.
 func NewEmpty(t testing.TB) pg.Database {
 	t.Helper()
-	d := shared(t).create(t, "template0")
-	d.RolePrefix = uniquePrefix(t)
+	c := shared(t)
+	own := fmt.Sprintf("t%d_%s", os.Getpid(), random(4))
+	t.Cleanup(func() { // runs after the database, whose objects the roles own, was dropped
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := dropRoles(ctx, c.admin, own); err != nil {
+			t.Errorf("pgtest: %v", err)
+		}
+	})
+	d := c.create(t, "template0")
+	d.RolePrefix = own
 	return d
 }
 
@@ -91,35 +100,10 @@ func (c *cluster) create(t testing.TB, template string) pg.Database {
 	return pg.Database{AdminDSN: c.server.DSN(name, c.password), RolePrefix: prefix, Secret: secret}
 }
 
-// uniquePrefix is a role prefix that no other test uses; its roles are dropped at the end.
-func uniquePrefix(t testing.TB) string {
-	c := shared(t)
-	p := "t" + random(5)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-		defer cancel()
-		if err := dropRoles(ctx, c.admin, p); err != nil {
-			t.Errorf("pgtest: %v", err)
-		}
-	})
-	return p
-}
-
+// dropRoles drops the roles with a prefix.
 func dropRoles(ctx context.Context, admin *sql.DB, prefix string) error {
-	var names []string
-	rows, err := admin.QueryContext(ctx, `SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1)`, "weir_"+prefix+"_")
+	names, err := column(ctx, admin, `SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1)`, "weir_"+prefix+"_")
 	if err != nil {
-		return fmt.Errorf("list roles: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n string
-		if err := rows.Scan(&n); err != nil {
-			return fmt.Errorf("list roles: %w", err)
-		}
-		names = append(names, n)
-	}
-	if err := rows.Err(); err != nil {
 		return fmt.Errorf("list roles: %w", err)
 	}
 	for _, n := range names {

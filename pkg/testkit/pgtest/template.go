@@ -2,6 +2,8 @@ package pgtest
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -88,34 +90,60 @@ func (c *cluster) dropDead(ctx context.Context) error {
 		return err
 	}
 	for _, n := range names {
-		pid, err := strconv.Atoi(strings.SplitN(strings.TrimPrefix(n, clonePrefix), "_", 2)[0])
-		if err != nil {
-			continue
+		if dead(strings.TrimPrefix(n, clonePrefix)) {
+			if err := drop(ctx, c.admin, n); err != nil {
+				return err
+			}
 		}
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
-			continue
-		}
-		if err := drop(ctx, c.admin, n); err != nil {
-			return err
+	}
+	roles, err := column(ctx, c.admin, `SELECT DISTINCT substring(rolname FROM '^weir_(t[0-9]+_[0-9a-f]+)_') FROM pg_roles WHERE rolname ~ '^weir_t[0-9]+_[0-9a-f]+_'`)
+	if err != nil {
+		return fmt.Errorf("list roles: %w", err)
+	}
+	for _, p := range roles {
+		if dead(p[1:]) {
+			if err := dropRoles(ctx, c.admin, p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// dead reports whether the process with the number that name begins with is gone.
+func dead(name string) bool {
+	number, _, _ := strings.Cut(name, "_")
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return errors.Is(err, os.ErrNotExist)
+}
+
 // databases lists those with the given prefix, oldest first.
 func (c *cluster) databases(ctx context.Context, prefix string) ([]string, error) {
-	rows, err := c.admin.QueryContext(ctx, `SELECT datname FROM pg_database WHERE starts_with(datname, $1) ORDER BY oid`, prefix)
+	names, err := column(ctx, c.admin, `SELECT datname FROM pg_database WHERE starts_with(datname, $1) ORDER BY oid`, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)
 	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var n string
-		if err := rows.Scan(&n); err != nil {
-			return nil, fmt.Errorf("list databases: %w", err)
-		}
-		names = append(names, n)
+	return names, nil
+}
+
+// column reads a query's only column.
+func column(ctx context.Context, db *sql.DB, query string, args ...any) ([]string, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
 	}
-	return names, rows.Err()
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
 }
