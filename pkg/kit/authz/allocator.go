@@ -16,6 +16,10 @@ var allocatorRules = map[string]Rule{
 	"adminFenceInstance": {Who: Operator},
 	"adminGetSnapshot":   {Who: Operator},
 
+	"putMemberReports": {Who: NodeOnly},
+	"getDesired":       {Who: NodeOnly},
+	"putGoingDown":     {Who: NodeOnly},
+
 	"getLimitUsage":     {Who: AnyMember},
 	"syncAllocatorFeed": {Who: Services("tenant", "metering")},
 }
