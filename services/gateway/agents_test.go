@@ -1,8 +1,6 @@
 package gateway_test
 
 import (
-	"bufio"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -13,7 +11,6 @@ import (
 	"encoding/pem"
 	"io"
 	"math/big"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,9 +19,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
 
 	"github.com/weirhq/weir/pkg/kernel/actor"
+	"github.com/weirhq/weir/services/gateway/internal/tunnel/tunneltest"
 )
 
 const nodeID = "nod_01JH0000000000000000000000"
@@ -229,23 +226,7 @@ func (w *world) openTunnel(cert tls.Certificate, h http.HandlerFunc) <-chan stru
 	conn, err := (&tls.Dialer{Config: cfg}).DialContext(w.t.Context(), "tcp", strings.TrimPrefix(w.agents, "https://"))
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = conn.Close() })
-	_, err = io.WriteString(conn, "GET /agent/v1/tunnel HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: weir-tunnel\r\n\r\n")
+	ended, err := tunneltest.Node(w.t.Context(), conn, h)
 	require.NoError(w.t, err)
-	br := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(br, nil)
-	require.NoError(w.t, err)
-	require.Equal(w.t, 101, resp.StatusCode)
-	ended := make(chan struct{})
-	go func() {
-		(&http2.Server{}).ServeConn(&ahead{conn, br}, &http2.ServeConnOpts{Handler: h, Context: context.WithoutCancel(w.t.Context())})
-		close(ended)
-	}()
 	return ended
 }
-
-type ahead struct {
-	net.Conn
-	r *bufio.Reader
-}
-
-func (a *ahead) Read(p []byte) (int, error) { return a.r.Read(p) }

@@ -59,7 +59,9 @@ func serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logge
 	cancel()
 	_ = shutdown(context.WithoutCancel(base), srv, cancelGrace)
 	_ = srv.Close()
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	}
 	return nil
 }
 

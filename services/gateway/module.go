@@ -109,7 +109,7 @@ func (s *service) publicDoor(peers *peer.Peers, tokens *who.Tokens, limiter limi
 			f.Timeout = 0
 		}
 		if composed[r.Operation] {
-			f.Modify = proxy.WithCosts(peers, s.env.Log)
+			f.Modify = proxy.WithCosts(peers, s.env.Log) //nolint:bodyclose // it changes a body that the proxy closes
 		}
 		h, err := p.Handler(f)
 		if err != nil {

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/weirhq/weir/pkg/kernel/fault"
 	"github.com/weirhq/weir/pkg/kit/clock"
 )
@@ -22,9 +20,8 @@ const (
 
 // Registry is the living tunnels by node id.
 type Registry struct {
-	clk       clock.Clock
-	log       *slog.Logger
-	transport *http2.Transport
+	clk clock.Clock
+	log *slog.Logger
 
 	mu     sync.Mutex
 	byNode map[string]*tunnel
@@ -33,24 +30,33 @@ type Registry struct {
 
 // tunnel is one upgraded connection.
 type tunnel struct {
-	client *http2.ClientConn
+	client *http.ClientConn
 	conn   *watched
 }
 
 // NewRegistry returns an empty registry.
 func NewRegistry(clk clock.Clock, log *slog.Logger) *Registry {
-	return &Registry{clk: clk, log: log, byNode: map[string]*tunnel{}, transport: &http2.Transport{
-		AllowHTTP:       true, // the connection has its own TLS below
-		ReadIdleTimeout: quiet, PingTimeout: pingWait, WriteByteTimeout: pingWait,
+	return &Registry{clk: clk, log: log, byNode: map[string]*tunnel{}}
+}
+
+// speak makes conn an HTTP/2 client's. The connection has its TLS below, so that HTTP/2
+// itself is in the clear.
+func speak(ctx context.Context, conn net.Conn) (*http.ClientConn, error) {
+	t := &http.Transport{
+		DialContext:        func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+		HTTP2:              &http.HTTP2Config{SendPingTimeout: quiet, PingTimeout: pingWait, WriteByteTimeout: pingWait},
+		Protocols:          &http.Protocols{},
 		DisableCompression: true,
-	}}
+	}
+	t.Protocols.SetUnencryptedHTTP2(true)
+	return t.NewClientConn(ctx, "http", "node:80")
 }
 
 // Add makes conn the node's tunnel until it breaks or the instant end, when the
 // certificate that opened it runs out. It takes the place of an older one.
-func (r *Registry) Add(node string, conn net.Conn, end time.Time) error {
+func (r *Registry) Add(ctx context.Context, node string, conn net.Conn, end time.Time) error {
 	t := &tunnel{conn: &watched{Conn: conn, closed: make(chan struct{})}}
-	client, err := r.transport.NewClientConn(t.conn)
+	client, err := speak(ctx, t.conn)
 	if err != nil {
 		_ = t.conn.Close()
 		return fmt.Errorf("tunnel of %s: %w", node, err)
@@ -93,7 +99,7 @@ func (r *Registry) Get(ctx context.Context, node, path string) (*http.Response, 
 	r.mu.Lock()
 	t := r.byNode[node]
 	r.mu.Unlock()
-	if t == nil || !t.client.CanTakeNewRequest() {
+	if t == nil || t.client.Err() != nil {
 		return nil, fault.New(fault.Unavailable, "The node "+node+" is not connected right now.")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node"+path, nil)

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
 
 	"github.com/weirhq/weir/pkg/kernel/fault"
 	"github.com/weirhq/weir/pkg/kit/clock"
 	"github.com/weirhq/weir/services/gateway/internal/tunnel"
+	"github.com/weirhq/weir/services/gateway/internal/tunnel/tunneltest"
 )
 
 const node = "nod_1"
@@ -48,26 +48,10 @@ func (b *bundle) dial(t *testing.T, h http.HandlerFunc) (net.Conn, <-chan struct
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.server.Listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	_, err = io.WriteString(conn, "GET /agent/v1/tunnel HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: weir-tunnel\r\n\r\n")
+	ended, err := tunneltest.Node(t.Context(), conn, h)
 	require.NoError(t, err)
-	br := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(br, nil)
-	require.NoError(t, err)
-	require.Equal(t, 101, resp.StatusCode)
-	ended := make(chan struct{})
-	go func() {
-		(&http2.Server{}).ServeConn(&ahead{conn, br}, &http2.ServeConnOpts{Handler: h, Context: context.WithoutCancel(t.Context())})
-		close(ended)
-	}()
 	return conn, ended
 }
-
-type ahead struct {
-	net.Conn
-	r *bufio.Reader
-}
-
-func (a *ahead) Read(p []byte) (int, error) { return a.r.Read(p) }
 
 func (b *bundle) get(t *testing.T) string {
 	t.Helper()

@@ -30,7 +30,7 @@ func (r *Registry) Upgrade(w http.ResponseWriter, req *http.Request, node string
 		r.log.InfoContext(req.Context(), "tunnel not opened", "node", node, "error", err.Error())
 		return nil
 	}
-	if err := r.Add(node, &readAhead{Conn: conn, r: buffered.Reader}, end); err != nil {
+	if err := r.Add(req.Context(), node, &readAhead{Conn: conn, r: buffered.Reader}, end); err != nil {
 		r.log.InfoContext(req.Context(), "tunnel not opened", "node", node, "error", err.Error())
 	}
 	return nil
