@@ -38,6 +38,9 @@ func (o *operation) check(r *http.Request) ([]byte, error) {
 func invalid(fields []fault.Field) error {
 	sort.SliceStable(fields, func(i, j int) bool { return fields[i].Field < fields[j].Field })
 	f := fault.InvalidField(fields[0].Field, fields[0].Message)
+	if fields[0].Field == "body" || fields[0].Field == "query" {
+		f.Public = "The " + f.Public
+	}
 	f.Public += "."
 	if n := len(fields) - 1; n > 0 {
 		f.Public += " " + strconv.Itoa(n) + " more in errors."
