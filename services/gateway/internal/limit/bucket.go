@@ -29,12 +29,13 @@ type bucketKey struct {
 	key   string
 }
 
-// NewBuckets allows perSecond requests per credential; the auth class gets a twentieth.
+// NewBuckets allows perSecond requests per credential; the auth class, which an office behind
+// one address shares, gets a fifth.
 // 0 switches both off.
 func NewBuckets(perSecond int, clk clock.Clock) *Buckets {
 	b := &Buckets{clk: clk, rates: map[Class]int{}, buckets: lru.New[bucketKey, *rate.Limiter](maxBuckets)}
 	if perSecond > 0 {
-		b.rates[API], b.rates[Auth] = perSecond, max(1, perSecond/20)
+		b.rates[API], b.rates[Auth] = perSecond, max(1, perSecond/5)
 	}
 	return b
 }

@@ -39,7 +39,7 @@ func TestBuckets(t *testing.T) {
 	require.True(t, b.Take(ctx, limit.API, "a").OK)
 	require.False(t, b.Take(ctx, limit.API, "a").OK)
 
-	for range 2 {
+	for range 4 {
 		require.True(t, b.Take(ctx, limit.Auth, "a").OK, "signing in has a stricter budget")
 	}
 	require.False(t, b.Take(ctx, limit.Auth, "a").OK)
@@ -53,7 +53,7 @@ func TestBuckets(t *testing.T) {
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	clk := clock.NewFake(start)
-	e := httpx.NewEngine(httpx.Options{Service: "gateway", Log: slog.New(slog.DiscardHandler), Clock: clk, Use: []gin.HandlerFunc{limit.Middleware(limit.NewBuckets(40, clk))}})
+	e := httpx.NewEngine(httpx.Options{Service: "gateway", Log: slog.New(slog.DiscardHandler), Clock: clk, Use: []gin.HandlerFunc{limit.Middleware(limit.NewBuckets(10, clk))}})
 	for _, p := range []string{"/v1/x", "/v1/auth/login", "/healthz"} {
 		e.GET(p, func(c *gin.Context) { c.Status(204) })
 	}
@@ -69,9 +69,9 @@ func TestMiddleware(t *testing.T) {
 	}
 	w := get("/v1/x", "192.0.2.1:1000", "Bearer a")
 	require.Equal(t, 204, w.Code)
-	require.Equal(t, `"api";q=40;w=1`, w.Header().Get("RateLimit-Policy"))
-	require.Equal(t, `"api";r=79;t=1`, w.Header().Get("RateLimit"))
-	for range 79 {
+	require.Equal(t, `"api";q=10;w=1`, w.Header().Get("RateLimit-Policy"))
+	require.Equal(t, `"api";r=19;t=1`, w.Header().Get("RateLimit"))
+	for range 19 {
 		require.Equal(t, 204, get("/v1/x", "192.0.2.9:1", "Bearer a").Code)
 	}
 	w = get("/v1/x", "192.0.2.1:1000", "Bearer a")
