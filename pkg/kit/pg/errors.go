@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -77,7 +78,13 @@ func closedText(err error) bool { return err != nil && strings.Contains(err.Erro
 // mapLost makes a lost connection or a statement cut by the server's time-out a fault that
 // the caller may retry after. A caller that gave up itself keeps its own error.
 func mapLost(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil {
+	if err == nil {
+		return nil
+	}
+	if gone := ctx.Err(); gone != nil {
+		if lost(err) && !errors.Is(err, gone) { // a second statement on the connection that it closed
+			return fmt.Errorf("%w: %w", gone, err)
+		}
 		return err
 	}
 	var f *fault.Error

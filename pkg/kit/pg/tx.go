@@ -99,7 +99,7 @@ func (db *DB) finish(ctx context.Context, conn *sql.Conn, fn func(tx *Tx) error)
 		}
 	}()
 	tx := &Tx{DB: db.gorm.Session(&gorm.Session{NewDB: true, Context: ctx})}
-	tx.Statement.ConnPool = txConn{conn}
+	tx.Statement.ConnPool = &txConn{conn}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -122,5 +122,5 @@ type txConn struct{ *sql.Conn }
 
 var errOuter = errors.New("pg: only InTx ends its transaction")
 
-func (txConn) Commit() error   { return errOuter }
-func (txConn) Rollback() error { return errOuter }
+func (*txConn) Commit() error   { return errOuter }
+func (*txConn) Rollback() error { return errOuter }
