@@ -30,6 +30,10 @@ const Name = "gateway"
 // proxyTimeout bounds how long a service may take to answer.
 const proxyTimeout = time.Minute
 
+// joinLimit is how many machines may try to join in a second from one address: a rack
+// behind one address comes at once, and a join token cannot be guessed.
+const joinLimit = 500
+
 // service is the module between New and Stop.
 type service struct {
 	cfg     Config
@@ -59,7 +63,7 @@ func New(cfg Config, env host.Env) (*host.Module, error) {
 	}
 	s.agents, err = agents.New(agents.Options{
 		Hosts: cfg.hosts(), Clock: env.Real, Log: env.Log, Mesh: env.Mesh,
-		Tokens: tokens, Limiter: limiter, Inventory: peers, Tunnels: s.tunnels,
+		Tokens: tokens, Limiter: limit.NewBuckets(min(cfg.RateLimit, 1)*joinLimit, env.Real), Inventory: peers, Tunnels: s.tunnels,
 	})
 	if err != nil {
 		return nil, err
