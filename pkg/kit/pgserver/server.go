@@ -68,7 +68,13 @@ func (s *Server) Stop(ctx context.Context, mode StopMode) error {
 	if err := syscall.Kill(s.pid, syscall.Signal(mode)); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("stop PostgreSQL: %w", err)
 	}
-	return poll(ctx, func() (bool, error) { return !s.alive(), nil })
+	if err := poll(ctx, func() (bool, error) { return !s.alive(), nil }); err != nil {
+		return fmt.Errorf("wait for PostgreSQL to stop: %w", err)
+	}
+	if s.socket != s.dir {
+		_ = os.Remove(s.socket) // an empty folder by now, unless the next server is there already
+	}
+	return nil
 }
 
 func (s *Server) alive() bool {
@@ -87,7 +93,11 @@ func (s *Server) alive() bool {
 func (s *Server) awaitReady(ctx context.Context) error {
 	err := poll(ctx, func() (bool, error) {
 		if !s.alive() {
-			return false, fmt.Errorf("PostgreSQL ended: %s", s.lastWords())
+			words := s.lastWords()
+			if strings.Contains(words, `"postmaster.pid" already exists`) || strings.Contains(words, "pre-existing shared memory") {
+				return false, errBusy
+			}
+			return false, fmt.Errorf("PostgreSQL ended: %s", words)
 		}
 		pf, err := readPIDFile(s.dir)
 		return pf != nil && pf.pid == s.pid && pf.ready, err
@@ -187,7 +197,7 @@ func removeStalePID(dir string) error {
 	}
 	for _, p := range procs {
 		if pid, err := strconv.Atoi(filepath.Base(p)); err == nil && runsIn(pid, dir) {
-			return fmt.Errorf("process %d still works in the data directory %s", pid, dir)
+			return fmt.Errorf("%w: process %d still works in %s", errBusy, pid, dir)
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {

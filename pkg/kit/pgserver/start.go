@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -50,30 +51,42 @@ var defaults = map[string]string{
 	"max_logical_replication_workers": "0",
 }
 
+// errBusy means that another server, or what is left of one, works in the data directory.
+var errBusy = errors.New("the data directory is in use")
+
 // Start starts the server on a data directory, or adopts the one that already runs there
-// (with the settings it was started with).
+// (with the settings it was started with). It waits for what is left of a killed one.
 func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = time.Minute
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()
-	if s, err := Adopt(ctx, dir); err != nil || s != nil {
-		return s, err
-	}
-	inst, err := Find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	major, err := dataMajor(dir)
-	if err != nil {
-		return nil, err
-	}
-	if major != inst.Major {
-		inst.Bin = filepath.Join(filepath.Dir(filepath.Dir(inst.Bin)), fmt.Sprint(major), "bin")
-		if _, err := os.Stat(inst.Bin); err != nil {
-			return nil, fmt.Errorf("the data directory %s was made by PostgreSQL %d, but version %d is installed: install version %d, or move the data", dir, major, inst.Major, major)
+	var s *Server
+	var last error
+	err := poll(ctx, func() (done bool, err error) {
+		if s, err = Adopt(ctx, dir); err != nil || s != nil {
+			return true, err
 		}
+		s, last = startOnce(ctx, dir, o)
+		if errors.Is(last, errBusy) {
+			return false, nil
+		}
+		return true, last
+	})
+	switch {
+	case err == nil:
+		return s, nil
+	case errors.Is(last, errBusy): // until the time was over
+		return nil, errors.Join(err, last)
+	}
+	return nil, err
+}
+
+func startOnce(ctx context.Context, dir string, o Options) (*Server, error) {
+	inst, err := installFor(ctx, dir)
+	if err != nil {
+		return nil, err
 	}
 	acc, err := serverAccount()
 	if err != nil {
@@ -87,6 +100,23 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx), Immediate))
 	}
 	return s, nil
+}
+
+// installFor finds the binaries of the version that made the data directory.
+func installFor(ctx context.Context, dir string) (Install, error) {
+	inst, err := Find(ctx)
+	if err != nil {
+		return inst, err
+	}
+	major, err := dataMajor(dir)
+	if err != nil || major == inst.Major {
+		return inst, err
+	}
+	bin := filepath.Join(filepath.Dir(filepath.Dir(inst.Bin)), strconv.Itoa(major), "bin")
+	if _, err := os.Stat(bin); err != nil {
+		return inst, fmt.Errorf("the data directory %s was made by PostgreSQL %d, but version %d is installed: install version %d, or move the data", dir, major, inst.Major, major)
+	}
+	return Install{Bin: bin, Major: major}, nil
 }
 
 func launch(dir string, inst Install, acc *account, o Options) (*Server, error) {
@@ -113,6 +143,7 @@ func launch(dir string, inst Install, acc *account, o Options) (*Server, error) 
 	defer log.Close()
 	cmd := exec.Command(filepath.Join(inst.Bin, "postgres"), args...) // not tied to a context: it outlives us
 	cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = dir, acc.attributes(), log, log
+	cmd.Env = []string{"LC_ALL=C"} // its complaints are read; nothing else of ours is its business
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
