@@ -1,0 +1,2 @@
+// Package auth is `weir login` and `weir logout`.
+package auth
