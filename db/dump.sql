@@ -29,7 +29,7 @@ WITH tables AS (
   FROM tables t JOIN pg_class c ON c.oid = t.oid CROSS JOIN aclexplode(c.relacl) x LEFT JOIN pg_roles r ON r.oid = x.grantee
   WHERE x.grantee <> c.relowner GROUP BY tab, r.rolname
   UNION ALL
-  SELECT E'\x7f', 8, 0, f.proname || pg_get_function_identity_arguments(f.oid), E'\n' || rtrim(replace(pg_get_functiondef(f.oid), 'CREATE OR REPLACE ', ''))
+  SELECT E'\x7f', 8, 0, f.proname || pg_get_function_identity_arguments(f.oid), E'\n' || rtrim(replace(pg_get_functiondef(f.oid), 'CREATE OR REPLACE ', ''), E'\n ')
   FROM pg_proc f WHERE f.pronamespace = $1::text::regnamespace AND f.proname !~ '^weir_' AND f.prokind IN ('f', 'p')
 )
 SELECT line FROM lines ORDER BY tab COLLATE "C", part, n, name COLLATE "C"

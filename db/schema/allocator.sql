@@ -239,7 +239,7 @@ TABLE node_usage
   ram_reported bigint NOT NULL
   ram_capacity bigint NOT NULL
   shrunk boolean NOT NULL
-  CONSTRAINT node_usage_capacity CHECK (((vcpus_capacity = GREATEST(vcpus_reported, vcpus_used)) AND (ram_capacity = GREATEST(ram_reported, ram_used))))
+  CONSTRAINT node_usage_capacity CHECK (((vcpus_capacity >= vcpus_reported) AND (ram_capacity >= ram_reported)))
   CONSTRAINT node_usage_pkey PRIMARY KEY (node)
   CONSTRAINT node_usage_ram CHECK (((ram_used >= 0) AND (ram_used <= ram_capacity)))
   CONSTRAINT node_usage_shrunk CHECK ((shrunk = ((vcpus_used > vcpus_reported) OR (ram_used > ram_reported))))
@@ -440,7 +440,6 @@ BEGIN
   RETURN NEW;
 END $function$
 
-
 FUNCTION allocator.offering_is_immutable()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -448,7 +447,6 @@ AS $function$
 BEGIN
   RAISE EXCEPTION 'an offering version never changes' USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'offering_immutable';
 END $function$
-
 
 FUNCTION allocator.seat_counts_its_share()
  RETURNS trigger
@@ -462,7 +460,6 @@ BEGIN
   END IF;
   RETURN NULL;
 END $function$
-
 
 FUNCTION allocator.seat_is_immutable()
  RETURNS trigger
@@ -480,4 +477,3 @@ BEGIN
   END IF;
   RETURN NEW;
 END $function$
-

@@ -190,7 +190,6 @@ BEGIN
   RETURN NEW;
 END $function$
 
-
 FUNCTION metering.price_version_guard()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -198,4 +197,3 @@ AS $function$
 BEGIN
   RAISE EXCEPTION 'a price version is never changed or removed' USING ERRCODE = 'check_violation', CONSTRAINT = 'price_version_immutable';
 END $function$
-
