@@ -13,8 +13,9 @@ CREATE TABLE limit_usage (
 );
 SELECT weir_tenant_table('limit_usage', 'org', 'SELECT');
 
--- What is used of a node. capacity = max(reported, used): a node that comes back smaller keeps
--- what sits on it, is marked shrunk, and sells nothing until it fits again.
+-- What is used of a node. The capacity becomes max(reported, used) when the report changes, and
+-- otherwise only shrinks towards that: a node that comes back smaller keeps what sits on it, is
+-- marked shrunk, and takes nothing more until it fits again.
 CREATE TABLE node_usage (
   node           text PRIMARY KEY,
   vcpus_used     bigint NOT NULL,
@@ -26,7 +27,7 @@ CREATE TABLE node_usage (
   shrunk         boolean NOT NULL,
   CONSTRAINT node_usage_vcpus CHECK (vcpus_used BETWEEN 0 AND vcpus_capacity),
   CONSTRAINT node_usage_ram CHECK (ram_used BETWEEN 0 AND ram_capacity),
-  CONSTRAINT node_usage_capacity CHECK (vcpus_capacity = greatest(vcpus_reported, vcpus_used) AND ram_capacity = greatest(ram_reported, ram_used)),
+  CONSTRAINT node_usage_capacity CHECK (vcpus_capacity >= vcpus_reported AND ram_capacity >= ram_reported),
   CONSTRAINT node_usage_shrunk CHECK (shrunk = (vcpus_used > vcpus_reported OR ram_used > ram_reported))
 );
 SELECT weir_work_table('node_usage');

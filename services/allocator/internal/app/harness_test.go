@@ -70,6 +70,12 @@ func setup(t *testing.T, options ...option) *bundle {
 
 // start makes a writer and waits until it leads.
 func (b *bundle) start() {
+	b.build()
+	b.lead()
+}
+
+// build makes a process that does not run yet.
+func (b *bundle) build() {
 	var clk clock.Clock = clock.Real{}
 	if b.clk != nil {
 		clk = b.clk
@@ -83,6 +89,9 @@ func (b *bundle) start() {
 		app.WriterDeps{Ledger: ledger, Real: clk, Business: clk, Log: log})
 	b.app = app.New(app.Deps{Reader: b.store, Checker: b.store, Sealer: plain{}, Real: clk, Business: clk, Log: log,
 		Sync: func(context.Context, ...string) error { return nil }}, b.writer)
+}
+
+func (b *bundle) lead() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- b.writer.Run(ctx) }()

@@ -22,6 +22,7 @@ func (b *bundle) second(options ...option) *bundle {
 	for _, o := range options {
 		o(c)
 	}
+	c.build()
 	return c
 }
 
@@ -83,7 +84,7 @@ func TestTakeoverFromAStoppedLeader(t *testing.T) {
 
 	began := time.Now()
 	c := b.second()
-	c.start()
+	c.lead()
 	defer func() { c.stop() }()
 	require.GreaterOrEqual(t, time.Since(began), store.StaleAfter-2*time.Second, "a lease is not stale before its time")
 	mine := map[string]bool{}
@@ -113,7 +114,7 @@ func TestTakeoverFromAKilledLeader(t *testing.T) {
 	// The second process keeps trying; either may lead.
 	c := b.second()
 	candidate := make(chan struct{})
-	go func() { defer close(candidate); c.start() }()
+	go func() { defer close(candidate); c.lead() }()
 
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
@@ -125,9 +126,6 @@ func TestTakeoverFromAKilledLeader(t *testing.T) {
 				from := b
 				if n%2 == 1 {
 					from = c
-				}
-				if from.app == nil {
-					continue
 				}
 				i, err := from.tryRent(org, slice)
 				switch {

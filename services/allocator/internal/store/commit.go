@@ -219,10 +219,15 @@ func writeNodes(tx *pg.Tx, b *domain.Batch) error {
 	for _, o := range b.FreedOrphans {
 		freed = append(freed, toOrphan(o))
 	}
-	if err := put(tx, "write node_usage", `INSERT INTO node_usage (node, vcpus_used, vcpus_reported, vcpus_capacity, ram_used, ram_reported, ram_capacity, shrunk)
-		SELECT node, vcpus_used, vcpus_reported, vcpus_capacity, ram_used, ram_reported, ram_capacity, shrunk FROM jsonb_populate_recordset(NULL::node_usage, $1)
-		ON CONFLICT (node) DO UPDATE SET vcpus_used = EXCLUDED.vcpus_used, vcpus_reported = EXCLUDED.vcpus_reported, vcpus_capacity = EXCLUDED.vcpus_capacity,
-		ram_used = EXCLUDED.ram_used, ram_reported = EXCLUDED.ram_reported, ram_capacity = EXCLUDED.ram_capacity, shrunk = EXCLUDED.shrunk`, usage, true); err != nil {
+	// The capacity is not for the writer to raise: only what the node reports is.
+	if err := put(tx, "write node_usage", `INSERT INTO node_usage AS u (node, vcpus_used, vcpus_reported, vcpus_capacity, ram_used, ram_reported, ram_capacity, shrunk)
+		SELECT node, vcpus_used, vcpus_reported, greatest(vcpus_reported, vcpus_used), ram_used, ram_reported, greatest(ram_reported, ram_used), shrunk FROM jsonb_populate_recordset(NULL::node_usage, $1)
+		ON CONFLICT (node) DO UPDATE SET vcpus_used = EXCLUDED.vcpus_used, vcpus_reported = EXCLUDED.vcpus_reported, ram_used = EXCLUDED.ram_used,
+		ram_reported = EXCLUDED.ram_reported, shrunk = EXCLUDED.shrunk,
+		vcpus_capacity = CASE WHEN u.vcpus_reported <> EXCLUDED.vcpus_reported THEN greatest(EXCLUDED.vcpus_reported, u.vcpus_used)
+			ELSE least(u.vcpus_capacity, greatest(EXCLUDED.vcpus_reported, EXCLUDED.vcpus_used)) END,
+		ram_capacity = CASE WHEN u.ram_reported <> EXCLUDED.ram_reported THEN greatest(EXCLUDED.ram_reported, u.ram_used)
+			ELSE least(u.ram_capacity, greatest(EXCLUDED.ram_reported, EXCLUDED.ram_used)) END`, usage, true); err != nil {
 		return err
 	}
 	if err := put(tx, "write sessions", `INSERT INTO node_session (node, boot, seq, proof_at, incarnation)

@@ -136,8 +136,8 @@ func fromUsage(r usageRow) domain.Usage {
 }
 
 func toNodeUsage(u domain.NodeUsage) nodeUsageRow {
-	return nodeUsageRow{Node: u.Node, VCPUsUsed: u.VCPUsUsed, VCPUsReported: u.VCPUsReported, VCPUsCapacity: max(u.VCPUsUsed, u.VCPUsReported),
-		RAMUsed: u.RAMUsed, RAMReported: u.RAMReported, RAMCapacity: max(u.RAMUsed, u.RAMReported),
+	return nodeUsageRow{Node: u.Node, VCPUsUsed: u.VCPUsUsed, VCPUsReported: u.VCPUsReported,
+		RAMUsed: u.RAMUsed, RAMReported: u.RAMReported,
 		Shrunk: u.VCPUsUsed > u.VCPUsReported || u.RAMUsed > u.RAMReported}
 }
 

@@ -142,10 +142,8 @@ type nodeUsageRow struct {
 	Node          string `json:"node"`
 	VCPUsUsed     int64  `json:"vcpus_used"`
 	VCPUsReported int64  `json:"vcpus_reported"`
-	VCPUsCapacity int64  `json:"vcpus_capacity"`
 	RAMUsed       int64  `json:"ram_used"`
 	RAMReported   int64  `json:"ram_reported"`
-	RAMCapacity   int64  `json:"ram_capacity"`
 	Shrunk        bool   `json:"shrunk"`
 }
 
