@@ -174,11 +174,6 @@ func (s *sink) hooks() []int {
 	return append([]int{}, s.told...)
 }
 
-func (s *sink) exec(t *testing.T, sql string, args ...any) {
-	t.Helper()
-	require.NoError(t, s.work.InTx(t.Context(), pg.Scope{}, func(tx *pg.Tx) error { return tx.Exec(sql, args...).Error }))
-}
-
 // applied are the facts in the order in which they took effect.
 func (s *sink) applied(t *testing.T) []int {
 	t.Helper()
