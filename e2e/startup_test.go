@@ -27,13 +27,12 @@ func TestUpRefusesInOneSentence(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		args []string
-		env  []string
 		say  string
 	}{
 		"taken port":          {args: []string{"--addr", taken.Addr().String()}, say: taken.Addr().String()},
 		"taken agents' port":  {args: []string{"--agent-addr", taken.Addr().String()}, say: taken.Addr().String()},
 		"unwritable data dir": {args: []string{"--data-dir", filepath.Join(file, "data")}, say: "--data-dir"},
-		"no PostgreSQL":       {env: []string{"WEIR_POSTGRES_BIN=" + filepath.Dir(file)}, say: "PostgreSQL"},
+		"no PostgreSQL":       {args: []string{"--postgres-bin", filepath.Dir(file)}, say: "PostgreSQL"},
 		"dead database":       {args: []string{"--database-url", "postgres://weir:x@127.0.0.1:1/weir?sslmode=disable"}, say: "--database-url"},
 		"malformed address":   {args: []string{"--addr", "nonsense"}, say: "nonsense"},
 		"unknown board":       {args: []string{"--sim-nodes", "1xh100-bogus:8"}, say: "h100-bogus"},
@@ -45,7 +44,6 @@ func TestUpRefusesInOneSentence(t *testing.T) {
 			dir := filepath.Join(shortDir(t), "data")
 			args := []string{"up", "--addr", "127.0.0.1:0", "--agent-addr", "127.0.0.1:0", "--data-dir", dir}
 			cmd := exec.CommandContext(t.Context(), bin, append(args, c.args...)...)
-			cmd.Env = append(os.Environ(), c.env...)
 			out, err := cmd.CombinedOutput()
 			require.Error(t, err)
 			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s", out)

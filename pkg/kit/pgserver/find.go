@@ -25,18 +25,15 @@ type Install struct {
 // places are where distributions put the server's binaries, which are seldom on PATH.
 var places = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/lib64/pgsql/bin", "/usr/local/pgsql/bin"}
 
-// Find returns the newest installed PostgreSQL.
-func Find(ctx context.Context) (Install, error) {
-	var dirs []string
-	for _, p := range places {
-		found, err := filepath.Glob(p)
-		if err != nil {
-			return Install{}, fmt.Errorf("look for PostgreSQL: %w", err)
+// Find returns the newest installed PostgreSQL: in the given folders of binaries, or where
+// distributions put it when none is given.
+func Find(ctx context.Context, bins ...string) (Install, error) {
+	dirs := bins
+	if len(bins) == 0 {
+		var err error
+		if dirs, err = usual(); err != nil {
+			return Install{}, err
 		}
-		dirs = append(dirs, found...)
-	}
-	if onPath, err := exec.LookPath("postgres"); err == nil {
-		dirs = append(dirs, filepath.Dir(onPath))
 	}
 	var best Install
 	for _, d := range dirs {
@@ -48,6 +45,21 @@ func Find(ctx context.Context) (Install, error) {
 		return Install{}, ErrNotFound
 	}
 	return best, nil
+}
+
+// usual is every folder that may hold the binaries.
+func usual() (dirs []string, err error) {
+	for _, p := range places {
+		found, err := filepath.Glob(p)
+		if err != nil {
+			return nil, fmt.Errorf("look for PostgreSQL: %w", err)
+		}
+		dirs = append(dirs, found...)
+	}
+	if onPath, err := exec.LookPath("postgres"); err == nil {
+		dirs = append(dirs, filepath.Dir(onPath))
+	}
+	return dirs, nil
 }
 
 var versionShape = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)

@@ -17,8 +17,8 @@ const Superuser = "weir"
 
 // Init makes the data directory with that administrator's password, unless it is there
 // already. A run that was killed half way leaves nothing behind that the next one trips
-// over: the directory gets its name last.
-func Init(ctx context.Context, dir, password string) error {
+// over: the directory gets its name last. bins is where to look for the binaries, see Find.
+func Init(ctx context.Context, dir, password string, bins ...string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("the data directory %s must be an absolute path", dir)
 	}
@@ -27,7 +27,7 @@ func Init(ctx context.Context, dir, password string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look into the data directory: %w", err)
 	}
-	inst, err := Find(ctx)
+	inst, err := Find(ctx, bins...)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Settings are added to (or replace) the defaults below.
 	Settings map[string]string
+	// Bins is where to look for the binaries, see Find.
+	Bins []string
 	// StartTimeout is how long recovery and start may take; zero means a minute.
 	StartTimeout time.Duration
 }
@@ -104,7 +106,7 @@ func startOnce(ctx context.Context, dir string, o Options) (*Server, error) {
 
 // installFor finds the binaries of the version that made the data directory.
 func installFor(ctx context.Context, dir string) (Install, error) {
-	inst, err := Find(ctx)
+	inst, err := Find(ctx, o.Bins...)
 	if err != nil {
 		return inst, err
 	}

@@ -20,6 +20,7 @@ type config struct {
 	simRuntime      string
 	clock           string
 	databaseURL     string
+	postgresBin     string
 	redisURL        string
 	nodeTimeout     time.Duration
 	evictAfter      time.Duration
@@ -41,6 +42,7 @@ func (c *config) bind(cmd *cobra.Command) {
 	f.StringVar(&c.simRuntime, "sim-runtime", "process", "what runs on simulated nodes: process (sandboxed processes here) or null (nothing)")
 	f.StringVar(&c.clock, "clock", "real", "business clock; only real exists in this version")
 	f.StringVar(&c.databaseURL, "database-url", "", "use this PostgreSQL (a role that may create roles and schemas) instead of a private one")
+	f.StringVar(&c.postgresBin, "postgres-bin", "", "folder of PostgreSQL's binaries, where it is not found by itself")
 	f.StringVar(&c.redisURL, "redis-url", "", "not built in this version")
 	f.DurationVar(&c.nodeTimeout, "node-timeout", 40*time.Second, "silence after which a node is not ready")
 	f.DurationVar(&c.evictAfter, "evict-after", 5*time.Minute, "not built in this version: rentals keep their seats on a silent node")
@@ -90,6 +92,14 @@ func (c *config) validate(cmd *cobra.Command) error {
 		}
 	}
 	return nil
+}
+
+// postgresBins is where to look for PostgreSQL; nothing means the usual places.
+func (c *config) postgresBins() []string {
+	if c.postgresBin == "" {
+		return nil
+	}
+	return []string{c.postgresBin}
 }
 
 // checkAddr refuses an address that is malformed, taken, or open to the network while

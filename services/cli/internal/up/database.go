@@ -28,13 +28,14 @@ type database struct {
 	pg.Database
 	server *pgserver.Server // nil with --database-url
 	dir    string
+	bins   []string // where the binaries are, when that was said
 	log    *slog.Logger
 }
 
 // checkDatabase finds out, before anything is touched, whether there can be a database.
 func checkDatabase(ctx context.Context, c *config) error {
 	if c.databaseURL == "" {
-		_, err := pgserver.Find(ctx)
+		_, err := pgserver.Find(ctx, c.postgresBins()...)
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -56,7 +57,7 @@ func openDatabase(ctx context.Context, c *config, dir *dataDir, log *slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	d := &database{Database: pg.Database{AdminDSN: c.databaseURL, Secret: []byte(secret)}, dir: dir.join("postgres"), log: log}
+	d := &database{Database: pg.Database{AdminDSN: c.databaseURL, Secret: []byte(secret)}, dir: dir.join("postgres"), bins: c.postgresBins(), log: log}
 	if c.databaseURL == "" {
 		if err := d.startPrivate(ctx, dir); err != nil {
 			return nil, err
@@ -73,10 +74,10 @@ func (d *database) startPrivate(ctx context.Context, dir *dataDir) error {
 	if err != nil {
 		return err
 	}
-	if err := pgserver.Init(ctx, d.dir, password); err != nil {
+	if err := pgserver.Init(ctx, d.dir, password, d.bins...); err != nil {
 		return err
 	}
-	if d.server, err = pgserver.Start(ctx, d.dir, pgserver.Options{}); err != nil {
+	if d.server, err = pgserver.Start(ctx, d.dir, pgserver.Options{Bins: d.bins}); err != nil {
 		return err
 	}
 	if err := createDatabase(ctx, d.server.DSN("postgres", password)); err != nil {
@@ -133,7 +134,7 @@ func (d *database) supervise(clk clock.Clock) host.Worker {
 			case <-d.server.Gone():
 			case <-clk.After(superviseEvery):
 			}
-			s, err := pgserver.Start(ctx, d.dir, pgserver.Options{})
+			s, err := pgserver.Start(ctx, d.dir, pgserver.Options{Bins: d.bins})
 			switch {
 			case ctx.Err() != nil:
 				return nil
