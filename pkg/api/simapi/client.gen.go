@@ -102,8 +102,8 @@ type SimFaultCreate struct {
 	// Kind `reboot`: a new boot, nothing left on any card. `cut`: no messages for `seconds`, in one or both directions. `slow`: every card call takes `seconds` longer. `fail_next_create`: the next slice cannot be made. `wedge`: card calls never return. `hang_container`: containers ignore being killed. `foreign_mig`: a slice that Weir did not make. `lose_gpu`: the card falls off the bus. `xid`: the driver reports that error. `heal`: everything is well again.
 	Kind SimFaultKind `json:"kind"`
 
-	// Seconds The fault heals by itself after that; for `slow`, which needs it, the delay of each call
-	Seconds *float64 `json:"seconds,omitempty"`
+	// Seconds The node heals by itself after that, of every fault it has; for `slow`, which needs it, the delay of each call
+	Seconds *int `json:"seconds,omitempty"`
 
 	// Xid For `xid`, and required there
 	Xid *int `json:"xid,omitempty"`

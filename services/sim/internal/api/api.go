@@ -4,7 +4,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -36,7 +35,7 @@ type handlers struct{ app *app.App }
 func (h handlers) CreateSimFault(ctx context.Context, r publicgen.CreateSimFaultRequestObject) (publicgen.CreateSimFaultResponseObject, error) {
 	f := domain.Fault{Kind: domain.Kind(r.Body.Kind), GPU: r.Body.GPU, Xid: r.Body.Xid}
 	if r.Body.Seconds != nil {
-		f.For = time.Duration(*r.Body.Seconds * float64(time.Second))
+		f.Seconds = *r.Body.Seconds
 	}
 	if r.Body.Direction != nil {
 		f.Direction = domain.Direction(*r.Body.Direction)

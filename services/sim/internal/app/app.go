@@ -6,8 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/weirhq/weir/pkg/kernel/fault"
-	"github.com/weirhq/weir/pkg/kernel/id"
-	"github.com/weirhq/weir/pkg/kit/clock"
 	"github.com/weirhq/weir/services/sim/internal/domain"
 )
 
@@ -15,13 +13,12 @@ import (
 type App struct {
 	fleet     domain.Fleet
 	inventory domain.Inventory
-	clk       clock.Clock
 	log       *slog.Logger
 }
 
 // New returns the use cases.
-func New(fleet domain.Fleet, inventory domain.Inventory, clk clock.Clock, log *slog.Logger) *App {
-	return &App{fleet, inventory, clk, log}
+func New(fleet domain.Fleet, inventory domain.Inventory, log *slog.Logger) *App {
+	return &App{fleet, inventory, log}
 }
 
 // Inject makes a fault happen to a node of this process.
@@ -29,25 +26,24 @@ func (a *App) Inject(ctx context.Context, node string, f domain.Fault) (domain.F
 	if err := f.Validate(); err != nil {
 		return f, err
 	}
-	f.ID = id.New(id.Fault, a.clk.Now())
-	here, err := a.fleet.Inject(ctx, node, f)
-	switch {
-	case err != nil:
+	var err error
+	if f.ID, err = a.fleet.Inject(ctx, node, f); err != nil {
 		return f, err
-	case !here:
+	}
+	if f.ID == "" {
 		return f, a.notHere(ctx, node)
 	}
-	a.log.InfoContext(ctx, "fault injected", "node", node, "kind", string(f.Kind), "fault", f.ID, "for", f.For)
+	a.log.InfoContext(ctx, "fault injected", "node", node, "kind", string(f.Kind), "fault", f.ID, "seconds", f.Seconds)
 	return f, nil
 }
 
 // notHere tells a node that is not simulated from one that is not there at all.
 func (a *App) notHere(ctx context.Context, node string) error {
-	exists, err := a.inventory.Exists(ctx, node)
+	state, err := a.inventory.State(ctx, node)
 	switch {
 	case err != nil:
 		return err
-	case exists:
+	case state != "":
 		return fault.New(fault.Conflict, "This node is not simulated here; only simulated nodes take faults.")
 	}
 	return fault.New(fault.NotFound, "There is no such node.")

@@ -3,8 +3,6 @@
 package domain
 
 import (
-	"time"
-
 	"github.com/weirhq/weir/pkg/kernel/fault"
 )
 
@@ -42,7 +40,7 @@ type Fault struct {
 	Kind      Kind
 	GPU       *int // a card's index; nil: every card that it can hit
 	Xid       *int
-	For       time.Duration // heals by itself after that; for Slow the delay per call; 0: stays
+	Seconds   int // heals by itself after that; for Slow the delay per call; 0: stays
 	Direction Direction
 }
 
@@ -75,8 +73,8 @@ func (f Fault) Validate() error {
 		{"gpu", f.GPU != nil && !t.gpu, "has no meaning for this kind"},
 		{"xid", f.Xid != nil && !t.xid, "has no meaning for this kind"},
 		{"xid", f.Xid == nil && t.needsXid, "is required for this kind"},
-		{"seconds", f.For != 0 && !t.seconds, "has no meaning for this kind"},
-		{"seconds", f.For == 0 && t.needsSeconds, "is required for this kind"},
+		{"seconds", f.Seconds != 0 && !t.seconds, "has no meaning for this kind"},
+		{"seconds", f.Seconds == 0 && t.needsSeconds, "is required for this kind"},
 		{"direction", f.Direction != "" && !t.direction, "has no meaning for this kind"},
 	} {
 		if c.wrong {

@@ -4,17 +4,21 @@ import "context"
 
 // Fleet is the simulated nodes of this process.
 type Fleet interface {
-	// Inject makes f happen to the named node; false when there is no such node here.
-	Inject(ctx context.Context, node string, f Fault) (bool, error)
+	// Inject makes f happen to the named node and returns the fault's id; "" when there is
+	// no such node here.
+	Inject(ctx context.Context, node string, f Fault) (string, error)
 }
 
 // Inventory knows every node, simulated or not.
 type Inventory interface {
-	// Exists reports whether a living node has that name.
-	Exists(ctx context.Context, name string) (bool, error)
+	// State is that of the living node of that name; "" when there is none.
+	State(ctx context.Context, name string) (string, error)
 	// JoinToken gets a token bound to the name.
 	JoinToken(ctx context.Context, name string) (Token, error)
 }
+
+// Ready is the state of a node that is heard of.
+const Ready = "ready"
 
 // Token lets a node join.
 type Token struct{ Secret, CAPin string }

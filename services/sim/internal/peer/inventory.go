@@ -20,6 +20,8 @@ const (
 	timeout   = 10 * time.Second
 )
 
+var errUnreadable = fault.New(fault.Internal, "The inventory's answer could not be read.")
+
 // Inventory implements domain.Inventory on the mesh.
 type Inventory struct {
 	client *inventorymeshapi.ClientWithResponses
@@ -36,19 +38,25 @@ func NewInventory(m mesh.Mesh) (*Inventory, error) {
 	return &Inventory{c}, err
 }
 
-// Exists implements domain.Inventory.
-func (i *Inventory) Exists(ctx context.Context, name string) (bool, error) {
+// State implements domain.Inventory.
+func (i *Inventory) State(ctx context.Context, name string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	resp, err := i.client.FindNodeWithResponse(ctx, name)
 	if err != nil {
-		return false, problem.Transport(inventory, err)
+		return "", problem.Transport(inventory, err)
 	}
 	err = problem.Check(resp.StatusCode(), resp.Body, resp.HTTPResponse.Header)
 	if errors.Is(err, fault.NotFound) {
-		return false, nil
+		return "", nil
 	}
-	return err == nil, err
+	if err == nil && resp.JSON200 == nil {
+		err = errUnreadable
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(resp.JSON200.State), nil
 }
 
 // JoinToken implements domain.Inventory.
@@ -63,7 +71,7 @@ func (i *Inventory) JoinToken(ctx context.Context, name string) (domain.Token, e
 		return domain.Token{}, err
 	}
 	if resp.JSON201 == nil {
-		return domain.Token{}, fault.New(fault.Internal, "The inventory's answer could not be read.")
+		return domain.Token{}, errUnreadable
 	}
 	return domain.Token{Secret: resp.JSON201.Secret, CAPin: resp.JSON201.CAPin}, nil
 }

@@ -107,8 +107,8 @@ type SimFaultCreate struct {
 	// Kind `reboot`: a new boot, nothing left on any card. `cut`: no messages for `seconds`, in one or both directions. `slow`: every card call takes `seconds` longer. `fail_next_create`: the next slice cannot be made. `wedge`: card calls never return. `hang_container`: containers ignore being killed. `foreign_mig`: a slice that Weir did not make. `lose_gpu`: the card falls off the bus. `xid`: the driver reports that error. `heal`: everything is well again.
 	Kind SimFaultKind `json:"kind"`
 
-	// Seconds The fault heals by itself after that; for `slow`, which needs it, the delay of each call
-	Seconds *float64 `json:"seconds,omitempty"`
+	// Seconds The node heals by itself after that, of every fault it has; for `slow`, which needs it, the delay of each call
+	Seconds *int `json:"seconds,omitempty"`
 
 	// Xid For `xid`, and required there
 	Xid *int `json:"xid,omitempty"`
@@ -347,31 +347,31 @@ func (sh *strictHandler) CreateSimFault(ctx *gin.Context, name string) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"rFdbb9u4Ev4rA54D9OEQttP29Jw4T22xARZdYIvtAvtQBBItjqRpeFFJKrER+L8vhpQviZ0tstiXxBKp",
-	"mW8+fnPhg2i8HbxDl6JYPoiAcfAuYn7wAzo1UNV4a72rPge/Mmh5pfEuoUv8Uw2DoUYl8m4+lB3/+Ra9",
-	"47XY9GgV//p3wFYsxb/mB3fzshrnz7jZbrdSaIxNoIGti6V4DwHbMSoDPoCCVpEZAwreOBljX1/IXqvR",
-	"FHRaE3+szOfgBwyJOLRWmYhSDEevHgRp/ps2A4qliCmQ68RWilty+kcR7Dx+4r2MJuD3kQJqsfzKdicr",
-	"N3Jn3q++YZPY/O7TjwFVwhdC1hSwKdw8PKHq2geomzHVS7jvqenBYoyqwwgqIBgfkwQVIfUIzmuEiBiB",
-	"0hWsNqCxZUiw8qkXUqAbLQcyPZITUvgxHYVzYKsbxlMsv/cIjQr6VQRyGtePnOAdhk1ehtSrlBGVlUY5",
-	"6CkJKaxak2UQ795IYcmVh8XeP7mEHYa/d1xSRGy80/E88IKlR2Uiw6YU0bSg2oQhA76ClqmOxt/XcuLa",
-	"IWpmU+ZoNBq1Ad8CqqaHRhkjpGh9sCqJpdB+XBk8DvL/794uFsdxzhaLi32sbrSrEuq6KPbMua9J1xKU",
-	"07ATIgMJj7xcXl4e+bg45fKJjH+o4E8T84/x1AFX3rMMFTi8B36Q4HzqyXVgsE3gHShXJDDbadb5g2AL",
-	"v+WMagnkwDvkCsCChH0OxNl0CstjTTHdkNQtxoMNMN51GGZQcwWpHK5T1eT8q5clI3CdIBpqWLfO+QQr",
-	"BKs0zqC+R93xvr31CI79QcA0BjeDuleuq7hCKnIYeOvudwTqnA8IK+Tob8kY5JhbH5A6V1nqMlHFdU6H",
-	"P5ACaNJMGVh1yxCMj1h1wzihzUjajMS3bX61GpkNlkHZogMViIMPKRbLGIJnDljaO87KqVCEezQGVKfI",
-	"zY4qwDrXsp17XmgaIQWzzpJ+QqaQIpMlpHhMiWBlsRCEFM3IfxlDSYodD2ery5NOcU1o9E8cxgvrZssf",
-	"nmr1s0o952kuQbxFQhybnutk7ZTFmkVX+7ZFBhS/vr6pxRmUk3DPdJMnKVVgHD44l13P9+Dz8aYw4knb",
-	"dPDb9Ue4fPvf/8HUojnRvMaazzomtTJ4BbXGpMjkdwoicotvMKffgH4wOIMv3iLwhxGU1mCRa1FkiTwm",
-	"mLec8kvuThnSEkanxtSjSzw4oJbsY0Vao8uloWr96LTkvGkNNUkCabSDZzybylK0KjW9ZOAGJXwffVIV",
-	"rhtEzcbigE5XhizlSlM1alANpY2EIVCDVcNq5I1BJSz7+MmHrvJ3GPSI5SGO2RKvJe8ro0KHEjrvMEdw",
-	"p8gwcSwKLprBZQ2fyKGwena2yCl4pu/86qCeyKplrnboUtjAkHO4HSNq2ImHEtr4whHrKHG2e8QqBLUR",
-	"k0QxpupseyGny9Qw7crleAxgfBfPRR+TSmM8iv6oVydKBs8SU148nIx/RarMAYYszlzJODcLqKw7+YO0",
-	"y6s773uE+4OSYrJyxMNpZrJRcq0/QxE3w9K1XM6UjJGnrkh2NCz4KwiozLTcqzuOg+u8v8/lduJF5Nq/",
-	"/6hsF1LcYYjF1cVRhRBL8Wa2mL3hXFSpz5TP7y7mSlty80h2nr+fPzBb23kea/Kmwcf0bBQhzyz7KbE0",
-	"W7ORU8/jfMmrqkOXXkUw5G4lRF+CZuXmHxShGVNuTzzVrTAPVNz73hfDu13c5Q4RU9zL/Z5SD28Xl7uG",
-	"BchCLI2+jGhT4WZzTCKXo3wr+VmLpSjj9f5mwBwFZTEhp9/XBx5ql5k3IQUTxIMW/ztWTimthzuNVetf",
-	"0HWpL3PpU9Hd7BX0wevNX9yaXnZbenJh2D5WN2PML46uca8Xr/9x7+duZ4dpmeI0b+Y97e4yds7wHunz",
-	"10Ap4mitChuxFB8CqlvuTo+ygut1VhTk60JSHZ+qiGTFzXa73f4ZAAD//w==",
+	"rFdZb9w4Ev4rBe4CeVii2zk2u24/JcEYGGSACSYB5iEwJLZYkirmoZCU3Q2j//ugSPVhW07gwbx0S2Kx",
+	"jo9fHbwTjbeDd+hSFKs7ETAO3kXML35ApwaqGm+td9Wn4NcGLa803iV0iR/VMBhqVCLvlkOR+M+36B2v",
+	"xaZHq/jp3wFbsRL/Wh7NLctqXD5hZrfbSaExNoEG1i5W4h0EbMeoDPgAClpFZgwoWHBSxrY+k71Uoyne",
+	"aU28WZlPwQ8YEnForTIRpRhOPt0J0vybtgOKlYgpkOvEToprcvpnEewtfmRZ9ibg95ECarH6ynonLVdy",
+	"r96vv2GTWP1+64eAKuEzXdYUsCnY3D2A6tIHqJsx1Su47anpwWKMqsMIKiAYH5MEFSH1CM5rhIgYgdIF",
+	"rLegsWWXYO1TL6RAN1oOZHolJ6TwYzoJ54hWN4yPffnSIzQq6BcRyGnc3DOCNxi2eRlSr1L2qKw0ykFP",
+	"SUhh1YYsO/H2tRSWXHk5O9gnl7DD8PeOS4qIjXc6zjue0elRmcheU4poWlBtwpD9leDbKYbiNSXoVbyA",
+	"lg8gGn9by+kEHKJmjGWOUaNR27xZNT00ypjTQP//9s3Z2UmsL+di3RTKzhz8hnQtQTkNeyayzYCnJs7P",
+	"z39s4AGPf0rhjxP09/2pA669Zx4qcHgL/CLB+dST68Bgm8A7UK5wYLEnrfNHxhYoyyHVEsiBd8glgBkJ",
+	"hySIiwnw1SmpGFlI6hrjUQcY7zoMC6i5hFQON6lqcgLWq5ISuEkQDTVMXOd8gjWCVRoXUN+i7ljuoD2C",
+	"Y3sQMI3BLaDulesqLpGKHAYW3T9HoM75gLBGjv6ajEGOufUBqXOVpS4DVUznfPgTKYAmzZCBVdfsgvER",
+	"q24YJ2+zJ232xLdt/rQeGQ2mQRHRgYqLgw8pFs0YgmcMmNx7zMqpUIRbNAZUp8gtTkrAJhezvXleaBoh",
+	"BaMupHgIppAigyWkuA+JYGYxEYQUzci/7ANrOOIwW14etIpLQqN/4TCeWThb3viYq59U6jklcw1iEQlx",
+	"bHoulLVTFmsmXe3bFtmh+PXVVS1mvJyIO9NOHqRUceO4YS67nm7C8/GmMOKjvungj8sPcP7mv/+DqUdz",
+	"onmNNZ91TGpt8AJqjUmRyd8UROQe32BOvwH9YHABn71F4I0RlNZg0a4xRKbIfYBZ5DG+5G6UIS1hdGpM",
+	"PbrEkwNqyTbWpDW6XBqq1o9OS86b1lCTJJBGO3j2Z1tZilalppfsuEEJ30efVIWbBlGzsjig05UhS7nS",
+	"VI0aVENpK2EI1GDVMBtZMKiERY7ffOgqf4NBj1he4pg18VryvjIqdCih8w5zBDeKDAPHpOCiGVzm8CM6",
+	"FFRnh4ucgjON53cH9QRWLXO1Q5fCFoacw+0YUcOePJTQxmfOWCeJszt4rEJQWzFRFGOqZtsLOV3Ghkkq",
+	"l+MxgPFdnIs+JpXGeBL9SQNLlAzOAlM+3D2a/wpVGQMMmZy5knFuFqcy7+RP0i6v7q0fPDwclBSTlhMc",
+	"HmcmKyXX+hmIuBmWruVypmQfeeyKZEfDhL+AgMpMy7264Ti4zvvbXG4nXESu/YdNRVxIcYMhFlMvTyqE",
+	"WInXi7PFa85FlfoM+fLm5VJpS24ZyS7z/uUdo7Vb5mklCw0+piejCHk8OYyJpdmarZx6HudLXlUduvQi",
+	"giF3LSH6EjQzNz9QhGZMuT3xWLcuIxX3vndF8V6Ku9wxYooHut9S6uHN2fm+YQEyEU8nr6lwszoGkctR",
+	"vpb8qsVKlPn6cDVgjIKymJDT7+sdT7WrjJuQggESq/J3ypxSWo+XGqs2v6HrUl8G04ekuzow6L3X2x9c",
+	"m553XXpwY9jdZzf7mD+c3ONenb36x63PXc++HEZ3itO8mWXa/W1sTvHB06fvgVLE0VoVtmIl3gdU19yd",
+	"7mUF1+vMKMj3haQ6PlURyYqr3W63+ysAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
