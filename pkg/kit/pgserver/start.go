@@ -86,7 +86,7 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 }
 
 func startOnce(ctx context.Context, dir string, o Options) (*Server, error) {
-	inst, err := installFor(ctx, dir)
+	inst, err := installFor(ctx, dir, o.Bins)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func startOnce(ctx context.Context, dir string, o Options) (*Server, error) {
 }
 
 // installFor finds the binaries of the version that made the data directory.
-func installFor(ctx context.Context, dir string) (Install, error) {
-	inst, err := Find(ctx, o.Bins...)
+func installFor(ctx context.Context, dir string, bins []string) (Install, error) {
+	inst, err := Find(ctx, bins...)
 	if err != nil {
 		return inst, err
 	}
