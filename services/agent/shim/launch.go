@@ -44,21 +44,27 @@ func Launch(ctx context.Context, s Spec, uid *os.File) (State, error) {
 		feed.Close()
 		return State{}, fmt.Errorf("start shim: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // while this process lives it buries its shims; afterwards init does
-	stop := context.AfterFunc(ctx, func() {
-		answerR.Close()
-		_ = cmd.Process.Kill()
-	})
-	defer stop()
-	err = json.NewEncoder(feed).Encode(s)
-	feed.Close()
+	state, err := s.tell(ctx, feed, answerR)
 	if err != nil {
 		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return State{}, err
+	}
+	_ = cmd.Process.Release() // whoever watches it buries it with Bury
+	return state, nil
+}
+
+// tell gives a new shim its spec and takes its answer.
+func (s Spec) tell(ctx context.Context, feed, answer *os.File) (State, error) {
+	stop := context.AfterFunc(ctx, func() { answer.Close() })
+	defer stop()
+	err := json.NewEncoder(feed).Encode(s)
+	feed.Close()
+	if err != nil {
 		return State{}, fmt.Errorf("tell shim what to run: %w", err)
 	}
 	var r ready
-	if err := json.NewDecoder(answerR).Decode(&r); err != nil {
-		_ = cmd.Process.Kill()
+	if err := json.NewDecoder(answer).Decode(&r); err != nil {
 		if ctx.Err() != nil {
 			return State{}, ctx.Err()
 		}
@@ -69,6 +75,10 @@ func Launch(ctx context.Context, s Spec, uid *os.File) (State, error) {
 	}
 	return *r.State, nil
 }
+
+// Bury clears away an ended shim where it is a child of this process: one it started, or, for the machine's first process,
+// one whose agent died.
+func Bury(p Process) { _, _ = unix.Wait4(p.PID, nil, unix.WNOHANG, nil) }
 
 // hold takes the lock of a member's folder. The shim inherits it, so that there is no moment without a holder.
 func hold(dir string) (*os.File, error) {
@@ -105,5 +115,7 @@ func Probe(ctx context.Context, dir string, uid int, lock *os.File, w Walls) err
 	}
 	defer h.Close()
 	_ = h.Signal(unix.SIGUSR1)
-	return h.Wait(ctx)
+	err = h.Wait(ctx)
+	Bury(state.Shim)
+	return err
 }

@@ -110,12 +110,18 @@ func (h *Handle) Signal(s syscall.Signal) error {
 // Close lets go.
 func (h *Handle) Close() { h.file.Close() }
 
-// Kill ends a process for certain, if it is still there.
-func (p Process) Kill() {
+// Kill ends a process, if it is still there, and returns once it has ended.
+func (p Process) Kill(ctx context.Context) error {
 	h, err := p.Open()
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
 	if err != nil {
-		return
+		return err
 	}
 	defer h.Close()
-	_ = h.Signal(unix.SIGKILL)
+	if err := h.Signal(unix.SIGKILL); err != nil && !errors.Is(err, ErrGone) {
+		return fmt.Errorf("kill process %d: %w", p.PID, err)
+	}
+	return h.Wait(ctx)
 }

@@ -8,6 +8,9 @@ import (
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
+// ValidID reports whether a member id is one: ids are file names here.
+func ValidID(id string) bool { return idPattern.MatchString(id) }
+
 // maxSeats is how many cards one member can hold.
 const maxSeats = 64
 
@@ -68,7 +71,7 @@ func (e *Engine) Braked() string {
 // take goes through a desired state. Members it does not name are left alone. The caller holds apply.
 func (e *Engine) take(d Desired) {
 	for _, w := range d.Members {
-		if !idPattern.MatchString(w.Member) {
+		if !ValidID(w.Member) {
 			e.count("malformed_members")
 			continue
 		}

@@ -54,6 +54,7 @@ type Engine struct {
 	versions map[string]uint64 // of each member's last change
 	counters map[string]int64
 	changed  chan struct{}
+	relaid   chan struct{}
 }
 
 // job is a member at work.
@@ -71,7 +72,7 @@ func New(cfg Config) *Engine {
 		Config: cfg, locks: cardLocks{byGPU: map[string]chan struct{}{}},
 		jobs: map[string]*job{}, wants: map[string]Want{}, stops: map[string]Cause{}, held: map[string]bool{},
 		cards: map[string]driver.Card{}, layouts: map[string][]LayoutEntry{},
-		versions: map[string]uint64{}, counters: map[string]int64{}, changed: make(chan struct{}, 1),
+		versions: map[string]uint64{}, counters: map[string]int64{}, changed: make(chan struct{}, 1), relaid: make(chan struct{}, 1),
 	}
 }
 
@@ -160,14 +161,19 @@ func (e *Engine) note(id string) {
 	e.version++
 	e.versions[id] = e.version
 	e.mu.Unlock()
-	select {
-	case e.changed <- struct{}{}:
-	default:
+	for _, c := range []chan struct{}{e.changed, e.relaid} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// Changed delivers after members changed.
+// Changed delivers after members changed, for whoever reports them.
 func (e *Engine) Changed() <-chan struct{} { return e.changed }
+
+// LayoutChanged delivers after cards may have changed, for whoever shows them.
+func (e *Engine) LayoutChanged() <-chan struct{} { return e.relaid }
 
 func (e *Engine) count(name string) {
 	e.mu.Lock()

@@ -50,6 +50,12 @@ func age(now, at time.Duration) *time.Duration {
 	return &d
 }
 
+// Preparing reports whether a member is here and has not run yet.
+func (e *Engine) Preparing(id string) bool {
+	m, ok := e.Book.Get(id)
+	return ok && m.Phase.preparing()
+}
+
 // Acknowledge forgets members whose end the control plane has recorded. Their ids stay known as ended.
 func (e *Engine) Acknowledge(ids []string) error {
 	var gone []string

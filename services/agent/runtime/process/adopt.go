@@ -50,7 +50,9 @@ func (r *Runtime) adopt(ctx context.Context, name, boot string) error {
 		return r.retire(name, dir) // its process numbers mean nothing any more
 	}
 	if state.Boot != boot {
-		kill(state)
+		if err := kill(ctx, state); err != nil {
+			return err
+		}
 		return r.retire(name, dir)
 	}
 	r.track(name, dir, state)
@@ -74,13 +76,17 @@ func settleStart(ctx context.Context, dir string) (shim.State, bool, error) {
 	return shim.ReadState(dir) // it may have come and gone
 }
 
-// kill is a power cut for one member.
-func kill(s shim.State) {
-	s.Shim.Kill()
-	s.Init.Kill()
+// kill is a power cut for one member. It returns once its processes have ended.
+func kill(ctx context.Context, s shim.State) error {
+	within, cancel := context.WithTimeout(ctx, killWithin)
+	defer cancel()
+	if err := errors.Join(s.Shim.Kill(within), s.Init.Kill(within)); err != nil {
+		return fmt.Errorf("end member %s: %w", s.Member, err)
+	}
 	if s.OwnUID {
 		shim.ClearUID(s.UID)
 	}
+	return nil
 }
 
 // KillAll is a power cut for all of them.
@@ -91,11 +97,11 @@ func (r *Runtime) KillAll(ctx context.Context) error {
 		all = append(all, m)
 	}
 	r.mu.Unlock()
-	for _, m := range all {
-		kill(m.state)
-	}
 	var errs []error
 	for _, m := range all {
+		if err := kill(ctx, m.state); err != nil {
+			errs = append(errs, err)
+		}
 		if !m.endsWithin(ctx, killWithin) {
 			errs = append(errs, fmt.Errorf("member %s did not die", m.name))
 			continue

@@ -196,24 +196,21 @@ func (r *Runtime) watch(m *member) {
 	if err != nil && !errors.Is(err, shim.ErrGone) {
 		r.cfg.Log.Error("member cannot be watched", "member", m.name, "error", err)
 	}
-	_, _ = unix.Wait4(m.state.Shim.PID, nil, unix.WNOHANG, nil) // buries an adopted one where we are the machine's first process
-	m.settle()
+	shim.Bury(m.state.Shim)
+	m.settle(r.ctx)
 	if r.notify != nil {
 		r.notify(m.name)
 	}
 }
 
 // settle takes down how the member ended, and makes sure that it did.
-func (m *member) settle() {
+func (m *member) settle(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.exit != nil {
 		return
 	}
-	m.state.Init.Kill() // it dies with its shim; this is for a kernel that did not
-	if m.state.OwnUID {
-		shim.ClearUID(m.state.UID)
-	}
+	_ = kill(ctx, m.state) // its processes die with the shim; this waits for it, and is for a kernel that forgot
 	exit, ok, err := shim.ReadExit(m.dir)
 	if err != nil || !ok {
 		m.vanished = true
