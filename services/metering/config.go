@@ -1,19 +1,30 @@
 package metering
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
-// Config is metering's.
+// Config is what a deployment decides about metering. DefaultConfig fills it.
 type Config struct {
-	MaxConns int // of each of the two database pools
+	// Grace is how long after an instant facts about it may still come: the time-out of
+	// nodes and a minute more. Younger rows of reports are provisional.
+	Grace time.Duration
+	// MaxConns is the size of each of the two database pools.
+	MaxConns int
 }
 
-// DefaultConfig suits one process.
-func DefaultConfig() Config { return Config{MaxConns: 8} }
+// DefaultConfig fits a deployment with default time-outs.
+func DefaultConfig() Config { return Config{Grace: 100 * time.Second, MaxConns: 8} }
 
-// Validate names what is wrong.
+// Validate says everything that is wrong with c.
 func (c Config) Validate() error {
-	if c.MaxConns < 1 {
-		return errors.New("metering: a database pool needs a connection")
+	var errs []error
+	if c.Grace < time.Minute {
+		errs = append(errs, errors.New("metering: Grace must be at least a minute: facts about silent nodes come that late"))
 	}
-	return nil
+	if c.MaxConns < 2 {
+		errs = append(errs, errors.New("metering: MaxConns must be at least 2"))
+	}
+	return errors.Join(errs...)
 }

@@ -1,3 +1,3 @@
-// Package metering owns prices, usage intervals and what they cost. Its only exported door
-// is New.
+// Package metering owns what things cost and what was used: price versions, the intervals
+// during which meters ran, and reports on them. New is its only door.
 package metering

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/weirhq/weir/pkg/kit/authn"
 	"github.com/weirhq/weir/pkg/kit/host"
@@ -20,13 +19,6 @@ import (
 
 // Name is the service's name on the mesh and of its schema.
 const Name = "metering"
-
-// grace is how long after an instant facts about it may still come: longer than a node may
-// be silent before it counts as unreachable.
-const grace = 2 * time.Minute
-
-// freshenWithin bounds how long a report waits for the feeds' heads.
-const freshenWithin = 2 * time.Second
 
 // service is the module between New and Stop.
 type service struct {
@@ -46,8 +38,8 @@ func New(cfg Config, env host.Env) (*host.Module, error) {
 	return s.module, nil
 }
 
-// start opens the pools, makes the starter price list and builds the service. It completes
-// the module: the host reads Handler and Workers after it.
+// start opens the pools, writes missing prices, and builds the service. It completes the
+// module: the host reads Handler and Workers after it.
 func (s *service) start(ctx context.Context) (err error) {
 	env := s.env
 	if s.api, err = pg.Open(ctx, env.Database, Name, pg.API, s.cfg.MaxConns); err != nil {
@@ -57,25 +49,23 @@ func (s *service) start(ctx context.Context) (err error) {
 		return err
 	}
 	if err := work.PublishStarter(ctx, s.work, env.Business, env.Real); err != nil {
-		return fmt.Errorf("publish the starter prices: %w", err)
-	}
-	feeds := outbox.NewFeeds(s.work, env.Real, outbox.FeedSpec{Name: work.PricesFeed, Readers: []string{"allocator"},
-		List: func(ctx context.Context) ([]outbox.Item, error) { return work.ListPrices(ctx, s.work) }})
-	follower := work.NewFollower(s.work, env.Mesh, env.Real, env.Log)
-	uses := &app.Service{Store: store.New(s.api), Clock: env.Business, Log: env.Log, Grace: grace, Freshen: func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, freshenWithin)
-		defer cancel()
-		return follower.Sync(ctx)
-	}}
-	doors, err := api.Doors(uses, follower.Sync)
-	if err != nil {
 		return err
 	}
+	instances := (&work.Instances{Clock: env.Business, Log: env.Log}).Consumer(s.work, env.Mesh, env.Real)
+	orgs := work.Orgs(s.work, env.Mesh, env.Real, env.Log)
+	feeds := outbox.NewFeeds(s.work, env.Real, outbox.FeedSpec{Name: work.PricesFeed, Readers: []string{"allocator"},
+		List: func(ctx context.Context) ([]outbox.Item, error) { return work.ListPrices(ctx, s.work) }})
+	fresh := &work.Freshener{Consumers: []*outbox.Consumer{orgs, instances}, Clock: env.Real}
+
+	doors, err := api.Doors(&app.Service{Store: store.New(s.api), Clock: env.Business, Log: env.Log, Grace: s.cfg.Grace, Freshen: fresh.Freshen}, fresh.All)
+	if err != nil {
+		return fmt.Errorf("build the doors: %w", err)
+	}
 	s.module.Handler = httpx.NewEngine(httpx.Options{
-		Service: Name, Log: env.Log, Clock: env.Real, Verifier: authn.NewVerifier(env.GatewayKey, Name, env.Real), Doors: doors,
+		Service: Name, Log: env.Log, Clock: env.Real, Doors: doors, Verifier: authn.NewVerifier(env.GatewayKey, Name, env.Real),
 		Mounts: map[string]http.Handler{outbox.Path: feeds.Handler(), outbox.ListPath: feeds.Handler()},
 	})
-	s.module.Workers = append(feeds.Workers(), follower.Workers()...)
+	s.module.Workers = append(feeds.Workers(), instances.Worker(), orgs.Worker())
 	return nil
 }
 

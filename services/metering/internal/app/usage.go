@@ -34,8 +34,10 @@ type UsageRow struct {
 // Usage reports what the caller's org used, running meters included. A credential that is
 // bound to a project sees that project's.
 func (s *Service) Usage(ctx context.Context, in UsageInput) (rows []UsageRow, more bool, err error) {
-	if err := s.Freshen(ctx); err != nil {
-		s.Log.WarnContext(ctx, "usage may lag: a feed could not be read to its head", "err", err)
+	if in.To == nil || in.To.After(s.Clock.Now().Add(-s.Grace)) {
+		if err := s.Freshen(ctx); err != nil {
+			s.Log.WarnContext(ctx, "usage may lag: a feed could not be read to its head", "err", err)
+		}
 	}
 	who := actor.From(ctx)
 	err = s.Store.View(ctx, who.Org, false, func(v View) error {
@@ -51,11 +53,11 @@ func (s *Service) Usage(ctx context.Context, in UsageInput) (rows []UsageRow, mo
 		if q.From, q.To, err = window(in, s.Clock.Now(), zone); err != nil {
 			return err
 		}
-		found, more2, err := rate.Rows(q, v.Charges(q.Resume(), q.To, s.openUntil(asOf), who.Project))
+		found, another, err := rate.Rows(q, v.Charges(q.Resume(), q.To, s.openUntil(asOf), who.Project))
 		if err != nil {
 			return fmt.Errorf("report usage: %w", err)
 		}
-		rows, more = s.judge(found, asOf), more2
+		rows, more = s.judge(found, asOf), another
 		return nil
 	})
 	return rows, more, err

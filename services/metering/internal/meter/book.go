@@ -16,6 +16,7 @@ type entry struct {
 	Interval
 	stored  bool // it was there before this batch
 	changed bool
+	told    bool // the list that is being taken has told its start
 }
 
 func (b *book) open() *entry {

@@ -17,7 +17,7 @@ const PricesFeed = "prices"
 
 // ListPrices reads every price version, for a reader that lost its place.
 func ListPrices(ctx context.Context, db *pg.DB) (items []outbox.Item, err error) {
-	err = db.InTx(ctx, pg.Scope{}, func(tx *pg.Tx) error {
+	err = db.InTx(ctx, pg.Scope{ReadOnly: true}, func(tx *pg.Tx) error {
 		all, err := store.AllPrices(tx)
 		if err != nil {
 			return err
@@ -29,7 +29,7 @@ func ListPrices(ctx context.Context, db *pg.DB) (items []outbox.Item, err error)
 			if err != nil {
 				return fmt.Errorf("encode price %s: %w", p.ID, err)
 			}
-			items = append(items, outbox.Item{Feed: PricesFeed, Key: key, At: p.From, Data: data})
+			items = append(items, outbox.Item{ID: p.ID, Key: key, At: p.From, Data: data})
 		}
 		return nil
 	})
@@ -39,7 +39,7 @@ func ListPrices(ctx context.Context, db *pg.DB) (items []outbox.Item, err error)
 // PublishStarter writes the starter price list where prices are missing, and tells the feed.
 // business dates the prices, real the feed's items.
 func PublishStarter(ctx context.Context, db *pg.DB, business, real clock.Clock) error {
-	return db.InTx(ctx, pg.Scope{}, func(tx *pg.Tx) error {
+	err := db.InTx(ctx, pg.Scope{}, func(tx *pg.Tx) error {
 		added, err := store.AddMissingPrices(tx, domain.Starter(), business.Now())
 		if err != nil {
 			return err
@@ -52,4 +52,8 @@ func PublishStarter(ctx context.Context, db *pg.DB, business, real clock.Clock) 
 		}
 		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("publish the starter prices: %w", err)
+	}
+	return nil
 }
