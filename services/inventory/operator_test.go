@@ -209,7 +209,10 @@ func TestRetire(t *testing.T) {
 	require.Equal(t, "forbidden", do[problem](b, 403, node(e.Node), "POST", "/agent/v1/renew", object{"csr_pem": csr(t)}).Code)
 	require.Len(t, do[struct{ Revoked []object }](b, 200, service("gateway"), "GET", "/internal/v1/ca", nil).Revoked, 1)
 
+	find := func() any { return do[object](b, 200, service("sim"), "GET", "/internal/v1/nodes/n1", nil)["state"] }
+	require.Equal(t, "retired", find())
 	other := b.enroll("n1").Node
+	require.Equal(t, "not_ready", find())
 	require.NotEqual(t, e.Node, other, "a retired node's name is free, its id is not used again")
 	b.report(other, status("c", 1, card(0, "GPU-0", "a100-40gb")))
 	require.Len(t, b.gpus(other), 1, "and so are its cards")

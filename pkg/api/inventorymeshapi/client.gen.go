@@ -195,7 +195,7 @@ type ClientInterface interface {
 	// Corresponds with POST /internal/v1/join-tokens (the `CreateNodeJoinToken` operationId).
 	CreateNodeJoinToken(ctx context.Context, body CreateNodeJoinTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FindNode The living node of this name
+	// FindNode The node of this name; a retired one only when no other has it
 	//
 	// Corresponds with GET /internal/v1/nodes/{name} (the `FindNode` operationId).
 	FindNode(ctx context.Context, name string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -270,7 +270,7 @@ func (c *Client) CreateNodeJoinToken(ctx context.Context, body CreateNodeJoinTok
 	return c.Client.Do(req)
 }
 
-// FindNode The living node of this name
+// FindNode The node of this name; a retired one only when no other has it
 //
 // Corresponds with GET /internal/v1/nodes/{name} (the `FindNode` operationId).
 func (c *Client) FindNode(ctx context.Context, name string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -531,7 +531,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /internal/v1/join-tokens (the `CreateNodeJoinToken` operationId).
 	CreateNodeJoinTokenWithResponse(ctx context.Context, body CreateNodeJoinTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateNodeJoinTokenResponse, error)
 
-	// FindNodeWithResponse The living node of this name
+	// FindNodeWithResponse The node of this name; a retired one only when no other has it
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -790,7 +790,7 @@ func (c *ClientWithResponses) CreateNodeJoinTokenWithResponse(ctx context.Contex
 	return ParseCreateNodeJoinTokenResponse(rsp)
 }
 
-// FindNodeWithResponse The living node of this name
+// FindNodeWithResponse The node of this name; a retired one only when no other has it
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -31,7 +31,7 @@ func (a *App) Node(ctx context.Context, node string) (n domain.Node, err error) 
 	return n, err
 }
 
-// NodeByName returns the node of that name that is not retired.
+// NodeByName returns the node of that name; a retired one only when no other has it.
 func (a *App) NodeByName(ctx context.Context, name string) (n domain.Node, err error) {
 	if !domain.ValidNodeName(name) {
 		return n, errNoNode

@@ -39,6 +39,7 @@ type NodeTx interface {
 	LockNode(id string) (Node, error)
 	// LockName finds the node of that name that is not retired, FOR UPDATE.
 	LockName(name string) (Node, error)
+	// NodeByName prefers the node that is not retired.
 	NodeByName(name string) (Node, error)
 	Nodes(f NodeFilter, p Page) ([]Node, error)
 	AllNodes() ([]Node, error)

@@ -98,7 +98,7 @@ func (t *tx) LockName(name string) (domain.Node, error) {
 }
 
 func (t *tx) NodeByName(name string) (domain.Node, error) {
-	return t.oneNode(`WHERE n.name = ? AND n.state <> 'retired'`, name)
+	return t.oneNode(`WHERE n.name = ? ORDER BY (n.state = 'retired'), n.created_at DESC LIMIT 1`, name)
 }
 
 func (t *tx) Nodes(f domain.NodeFilter, p domain.Page) ([]domain.Node, error) {

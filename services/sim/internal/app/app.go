@@ -43,7 +43,7 @@ func (a *App) notHere(ctx context.Context, node string) error {
 	switch {
 	case err != nil:
 		return err
-	case state != "":
+	case state != "" && state != domain.Retired:
 		return fault.New(fault.Conflict, "This node is not simulated here; only simulated nodes take faults.")
 	}
 	return fault.New(fault.NotFound, "There is no such node.")

@@ -11,14 +11,17 @@ type Fleet interface {
 
 // Inventory knows every node, simulated or not.
 type Inventory interface {
-	// State is that of the living node of that name; "" when there is none.
+	// State is that of the node of that name; "" when there never was one.
 	State(ctx context.Context, name string) (string, error)
 	// JoinToken gets a token bound to the name.
 	JoinToken(ctx context.Context, name string) (Token, error)
 }
 
-// Ready is the state of a node that is heard of.
-const Ready = "ready"
+// The states of nodes that matter here.
+const (
+	Ready   = "ready"   // heard of
+	Retired = "retired" // taken out for good
+)
 
 // Token lets a node join.
 type Token struct{ Secret, CAPin string }

@@ -44,12 +44,8 @@ func (n *node) open(ctx context.Context) error {
 		Boards: []simgpu.Boards{{Board: n.spec.Board, Count: n.spec.Cards, Policy: n.spec.Policy}},
 		Facts:  agent.Facts{Hostname: n.spec.Name, VCPUsMilli: n.spec.VCPUMilli, RAMMiB: n.spec.RAMMiB},
 	}
-	if !simnode.Joined(dir, n.clk.Now()) {
-		token, err := n.inventory.JoinToken(ctx, n.spec.Name)
-		if err != nil {
-			return fmt.Errorf("get a join token for %s: %w", n.spec.Name, err)
-		}
-		cfg.JoinToken, cfg.CAPin = token.Secret, token.CAPin
+	if err := n.admit(ctx, &cfg); err != nil {
+		return err
 	}
 	host, err := simnode.New(ctx, cfg)
 	if err != nil {
@@ -58,6 +54,28 @@ func (n *node) open(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.host = host
+	return nil
+}
+
+// admit gives the node a join token, if it has no identity. One whose identity the
+// inventory does not honour stays out: nobody but an operator may give it another.
+func (n *node) admit(ctx context.Context, cfg *simnode.Config) error {
+	if !simnode.Joined(cfg.Dir, n.clk.Now()) {
+		token, err := n.inventory.JoinToken(ctx, n.spec.Name)
+		if err != nil {
+			return fmt.Errorf("get a join token for %s: %w", n.spec.Name, err)
+		}
+		cfg.JoinToken, cfg.CAPin = token.Secret, token.CAPin
+		return nil
+	}
+	switch state, err := n.inventory.State(ctx, n.spec.Name); {
+	case err != nil:
+		return fmt.Errorf("ask for node %s: %w", n.spec.Name, err)
+	case state == domain.Retired:
+		n.log.WarnContext(ctx, "this simulated node is retired and stays so")
+	case state == "":
+		n.log.ErrorContext(ctx, "this simulated node joined another database; give this one another state directory", "dir", cfg.Dir)
+	}
 	return nil
 }
 

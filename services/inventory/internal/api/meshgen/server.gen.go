@@ -113,7 +113,7 @@ type ServerInterface interface {
 	// CreateNodeJoinToken A join token for one simulated node
 	// (POST /internal/v1/join-tokens)
 	CreateNodeJoinToken(c *gin.Context)
-	// FindNode The living node of this name
+	// FindNode The node of this name; a retired one only when no other has it
 	// (GET /internal/v1/nodes/{name})
 	FindNode(c *gin.Context, name string)
 	// CreateServerCertificate A certificate for the agents' door
@@ -390,7 +390,7 @@ type StrictServerInterface interface {
 	// CreateNodeJoinToken A join token for one simulated node
 	// (POST /internal/v1/join-tokens)
 	CreateNodeJoinToken(ctx context.Context, request CreateNodeJoinTokenRequestObject) (CreateNodeJoinTokenResponseObject, error)
-	// FindNode The living node of this name
+	// FindNode The node of this name; a retired one only when no other has it
 	// (GET /internal/v1/nodes/{name})
 	FindNode(ctx context.Context, request FindNodeRequestObject) (FindNodeResponseObject, error)
 	// CreateServerCertificate A certificate for the agents' door
@@ -594,33 +594,33 @@ func (sh *strictHandler) CreateServerCertificate(ctx *gin.Context) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"vFhtj9u4Ef4rA/aAa1Hta5Jtz/lQbLeXNkVxDZIA/RBs7VlyJDGRSB1JeeMa/u/FkJItW3I2G2TvkyWR",
-	"nJdnZh7OeC2krRtryAQvZmvhyDfWeIovtiGDjZ5LW9fWzN84e1dRzSvSmkAm8CM2TaUlBm3NWZN2/PGj",
-	"t4bXvCypRn76wVEuZuJ3Zzt1Z2nVnx1Rs9lsMqHIS6cbli5m4hoc5a3HCqwDhBx11ToSvLETxrpurqNd",
-	"Smk+htUbZxtyQbNTOVaeMtEMPq2FxHmT/AqrhsRM+OC0KcQmE42OjuybsfAlXr64mi0AjYJQErz7x/XJ",
-	"5YsrsHl8xTaU1umw+tGDZD05I0SgDfzt57cZ/5b0GRVJXWMlsrFeR0v7iRTr1oFq/xCGb9P+m50yltKJ",
-	"RedwFVFy9GurHcv90HudfNxpvN0es3cfSQaW88q2Rv1iFT0SWK0mQTVY0+SC13VbYaDhsTtrK0ITlwP7",
-	"NVsLMm3NLjhCtRKZMDbM+2dHIXp4O0L1wH+tRGdKL3lowBQMjMA/rTbv7Scy35BjKZdGXtPnRjvyc4z1",
-	"lFtX85NQGOgk6Gjf6MwRZD1JR+HIkluSm1iagqWTk/Vmb4/vWfsgRjeOuog9AiljFc37FKnx87/IFKEU",
-	"s6tnmWgwBHJcg//9gCf/Oz/56fb33cPpye36PLu62PQLf/jLD+KhHNjpmvJloqge78p0BdgwxzykeHxd",
-	"xD05jdWYjN6XBGkNTFvfkWN2qew9uROJnr5MNAdwdDqyZPjQzCl43sWU+HZ0vkC7A9I8uufRGB7y34GO",
-	"bMeIj/T7m9Jcete7Nkjyi6tnf36eiVqb7ZcH/egETZl6cLW+0lSpn52z7pHG5nxwnHtvMJT9nRe3ZOBb",
-	"WQJ6WHBVLfieXtg8J7bcf7i8XUyldk3eY0EPc1MyY3fgK1weNC3T/gbX0qjPMPD21Q389PzFn6DraU5h",
-	"Ia2iBWgPPuBdRS9hoSigruI3BE/cE0mC3DpoyDYVncI7WxPwQQ+oFNTEFepPxSgbOqbYt0ObJVZaZdAa",
-	"binIhJhvKmMdd1opMhlwsuZ8QWcgrckrLUMGWlHdWLZnNa+1rzHIMmPDK8rg19YGnNNnSaRYmG/IqHml",
-	"ax1Y3Fxig1KHVQaN05LmskRT8EbHtRL38Zt1xdwuyamW0otvoyReC9bOK3QFZVBYQ9GDJeqKgeOk0IZ5",
-	"fLr3SahOX5Wcu34M1L8NLDqwFhlYQ0AmuBU05FLLSAr65Pmqfup44YzaqpSi5MNcT5TIK22UjwXS7WJ6",
-	"tq2DyhZ+kucDhtYPvGeoCkqKdaimL5T0YT3ql1OqMgbkYnKGEgNwbSajZCL6L5ddXO21by3cBioTnZQB",
-	"DuPKZKHa5Hb6BsOC4f9xr1vedtGxotjaAgPd4yqLffc9e8JfS+sDs9C2eQMTC84QqVhqHWziP6Q585Zk",
-	"gnWrDO4o3BMZvj6XWhK7tCTnk1UXAzIRM/Hs9Pz0mYgdSBmjc9an8Nny4kzGIadIrdfBsNA11guotA8d",
-	"6jsvfYoIOgJjobKmIAeFtQqwCqVti5JPrKDEJe8I4FrOn/AyDRodbMraPtGjhvoUXodIVaV1gT2V2PoD",
-	"xZVeJrJCULgCDFBbHxgwZqY40b1WYib+TuE66rm5jkEeTIiX5+dfGAcfNwbeXE+NfO+H41RihxzbKhyT",
-	"tjXv+FiZCd/WNbrVofguFONU9DE+siT5iRRggdp47o4DFj6NUuKW5e7lxEerzUngNjhC1VgfuqF6gG1q",
-	"HfYHi20h/dWq1XeDd6ox3+xXOl+Fm1GEL57GhGPBDmnxewf6GjgeSXpMer4k9hljENBIIBMxjd/P1syf",
-	"m0HF78eUKf+XJK9BhzUF4jvrw1rwABgZpJ88Z/0Auh+EbADowQR0yNS3T1iRu7H/SKwiak9Sk5VealNE",
-	"BanB1B46qB6KUZpUT+T+XNKX374Tr4PvLkMu8FBaT30/29Ug9337g0Js93jHfWkrZgWMeQWNI24Bd2Rb",
-	"oyy16Rk+pt8nY+/BmmqVLi705egvo8jcTM0eLp9DaVvnX4IjQ/egA5N0uLeMh1M+ncUJyk71PR7QnoZa",
-	"jg1EvzG9jN09krZy/1+y7000wx6m71yGF/Xo4ths/h8AAP//",
+	"vFhtb9vIEf4rg+0B16L0axK3p3woXPfSpiiuQRKgHwJXGnNH4ibkLm93KEU19N+L2SUlSqTiOIjvkyku",
+	"d16emXlmxvcqd1XtLFkOanKvPIXa2UDxh6vJYm2muasqZ6dvvLsrqZKT3Fkmy/KIdV2aHNk4e1anL/74",
+	"MTgrZyEvqEJ5+sHTXE3U78526s7SaTg7omaz2WRKU8i9qUW6mqhr8DRvApbgPCDM0ZSNJyUftsJE1811",
+	"tEtrI9ewfONdTZ6NODXHMlCm6t6re5XjtE5+8bomNVGBvbELtclUbaIj+2bMQoGXL64mM0CrgQuCd/+4",
+	"Prl8cQVuHn9iw4Xzhtc/BshFz1wQIjAW/vbz20z+FvQZNeWmwlJlQ72elu4TadFtmKrwEIZv0/c3O2Ui",
+	"pRWL3uM6ouTp18Z4kfuh8zr5uNN4u73m7j5SziLnlWus/sVpeiSwRo+CarGi0YNgqqZEpv61O+dKQhuP",
+	"Wfya3CuyTSUueEK9VpmyjqfdsyeOHt4OUD3w32jVmtJJ7hswBoMg8E9n7Hv3iew35FjKpYHX9Lk2nsIU",
+	"Yz3Nna/kSWlkOmET7RvcOYJsoNwTHznyS/IjR2OwtHKyzuzt9T1rH8ToxlMbsUcgZZ2maZciFX7+F9kF",
+	"F2py9SxTNTKTlxr87wc8+d/5yU+3v28fTk9u78+zq4tNd/CHv/ygHsqBna4xX0aK6vGujFeA4ynOOcXj",
+	"6yIeyBssh2T0viBIZ2Cb6o68sEvpVuRPcgz0ZaI5gKPVkSXD+2aOwfMupsS3o/MF2u2R5tFvHo3hIf8d",
+	"6Mh2jPhIv78pzfPgO9d6SX5x9ezPzzNVGbt986AfraAxUw9a6ytDpf7Ze+cfaexcLg5z7w1y0fW8+EkG",
+	"ockLwAAzqaqZ9OmZm89JLA8fLm9nY6ldUQi4oIe5KZmxu/AVLveGlnF/2Tc0mDMsvH11Az89f/EnaGea",
+	"U5jlTtMMTIDAeFfSS5hpYjRlfIcQSGainGDuPNTk6pJO4Z2rCORiANQaKpIKDadqkA0tU+zbYewSS6Mz",
+	"aKyMFGQ55pvORMed0ZpsBpKsc2nQGeTOzkuTcwZGU1U7sWc9rUyokPMiE8NLyuDXxjFO6XNOpEVYqMnq",
+	"aWkqwyJummONueF1BrU3OU3zAu1CPvRSK/E7+eX8YuqW5HVD6UdooiQ5Y+emJfoFZbBwlqIHSzSlACdJ",
+	"Yazw+Pjsk1Adb5WSu2EI1L8tzFqwZhk4S0CW/Rpq8mlkJA1d8nzVPHW8cAZjVUpRCjw1IyXyylgdYoG0",
+	"Xwk9u8ZD6RZhlOcZuQk97wWqBSXFhsvxhpJe3A/m5ZSqggH5mJxcIIPUZjIqT0T/5bKLp532rYXbQGWq",
+	"ldLDYViZItTYuRvvYLgQ+H/cm5a3U3SsKLF2gUwrXGdx7l6JJ/K2cIGFhbbDG9hYcJZIx1JrYVP/ISOZ",
+	"tyTLzq8zuCNeEVlpn0uTk7i0JB+SVRc9MlET9ez0/PSZihNIEaNz1qXw2fLiLI9LziKNXgfLQjtYz6A0",
+	"gVvUd16GFBH0BNZB6eyCPCyc04AlF65ZFHJjDQUu5QsG30j+8Mu0aLSwaee6RI8aqlN4zZGqCudZPM2x",
+	"CQeKS7NMZIWgcQ3IULnAApgwU9zoXms1UX8nvo56bq5jkHsb4uX5+RfWwcetgTfXYyvf+/46ldhhjk3J",
+	"x6RtzTu+VmYqNFWFfn0ovg3FMBVDjE9eUP6JNOACjQ0yHTMuQlql1K3I3cuJj87YE5YxOEJVu8DtUt3D",
+	"No0O+4vFtpD+6vT6u8E7Nphv9itdWuFmEOGLpzHhWLA5HX7vQF+DxCNJj0kvTWKfMXoBjQQyEtP4/uxe",
+	"+HPTq/j9mArl/5Lk1eixIibpWR/ulSyAkUG6zXPSLaD7Qch6gB5sQIdMffuEFblb+4/EKqL2JDUpktNk",
+	"aUJsVy8BoV3tY+icLdewKsgKbTouyEOBAQx/RRTTLnuS728uXYHuu/maQ9suhQK4cIG6ibetUpkM91eJ",
+	"OBDKF6vClcIbGDMPak8yJO7ouMK8MLbrATFBP1m3Ss7F1oahGPxTKXK7kHeAy+dQuMaHl+DJ0goMC43z",
+	"yglwXod0F0dIPTHAcIV7GvI5tjL9xgQ0dPdIYuf7/0f73lTUn3K62abfygetZbP5fwAAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
