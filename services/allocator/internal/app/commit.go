@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weirhq/weir/pkg/kernel/fault"
 	"github.com/weirhq/weir/services/allocator/internal/domain"
@@ -40,7 +41,7 @@ func (w *Writer) process(ctx context.Context, epoch int64, ops []*op) error {
 // a key may be repeated with it, whatever became of it.
 func (w *Writer) lostTerm(cause error) error {
 	f := fault.Wrap(fault.Unavailable, "The allocator could not finish this. Retry it with the same Idempotency-Key.", cause)
-	f.RetryAfter = errNotLeading().(*fault.Error).RetryAfter
+	f.RetryAfter = time.Second
 	return f
 }
 

@@ -19,6 +19,10 @@ type Encode func(*domain.Instance) (status int, body []byte, err error)
 // errUnknownOrg asks for the feeds to be read before the answer.
 var errUnknownOrg = errors.New("the org or its limits are not known yet")
 
+func unknownOrg() error {
+	return fault.Wrap(fault.Unavailable, "Your org and its limits are not known here yet. Retry in a moment.", errUnknownOrg)
+}
+
 // Create rents. It answers once the place is durable.
 func (a *App) Create(ctx context.Context, in domain.CreateInput, key domain.RequestKey, encode Encode) (*domain.Instance, error) {
 	if err := in.Validate(); err != nil {
@@ -68,7 +72,7 @@ func (a *App) once(ctx context.Context, key domain.RequestKey, encode Encode, fn
 			synced = true
 			continue
 		case errors.Is(err, errUnknownOrg):
-			return nil, fault.Wrap(fault.Unavailable, "The limits of your org are not known here yet. Retry in a moment.", err)
+			return nil, unknownOrg()
 		}
 		return made, err
 	}

@@ -44,7 +44,7 @@ func (a *App) Offerings(ctx context.Context, org string) ([]Offer, error) {
 			return out, err
 		}
 		if synced {
-			return nil, fmt.Errorf("org %s: %w", org, errUnknownOrg)
+			return nil, unknownOrg()
 		}
 		if err := a.deps.Sync(ctx, FeedOrgs); err != nil {
 			return nil, fmt.Errorf("read the orgs: %w", err)

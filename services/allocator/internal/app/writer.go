@@ -119,12 +119,22 @@ func (w *Writer) enqueue(ctx context.Context, o *op) error {
 
 // Run leads whenever it can, until ctx ends.
 func (w *Writer) Run(ctx context.Context) error {
+	failed := time.Duration(0)
 	for ctx.Err() == nil {
-		if err := w.lead(ctx); err != nil && ctx.Err() == nil {
-			w.deps.Log.WarnContext(ctx, "the admission writer stepped down", "err", err)
+		led, err := w.lead(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err == nil || led:
+			failed = 0
+			if err != nil {
+				w.deps.Log.WarnContext(ctx, "the admission writer stepped down", "err", err)
+			}
+		default: // the database is away, or what it holds cannot be loaded
+			failed = min(max(2*failed, electEvery), maxElectBackoff)
+			w.deps.Log.WarnContext(ctx, "the admission writer cannot lead", "err", err, "again_in", electEvery+failed)
 		}
 		w.refuseQueued(errNotLeading())
-		if clock.Sleep(ctx, w.deps.Real, electEvery) != nil {
+		if clock.Sleep(ctx, w.deps.Real, electEvery+failed) != nil {
 			break
 		}
 	}
@@ -133,15 +143,16 @@ func (w *Writer) Run(ctx context.Context) error {
 }
 
 const (
-	electEvery = 250 * time.Millisecond
-	renewEvery = time.Second
+	electEvery      = 250 * time.Millisecond
+	maxElectBackoff = 2 * time.Second
+	renewEvery      = time.Second
 )
 
 // lead tries to become the writer and serves until the term ends.
-func (w *Writer) lead(ctx context.Context) error {
+func (w *Writer) lead(ctx context.Context) (led bool, err error) {
 	term, err := w.deps.Ledger.Lead(ctx, w.cfg.Address)
 	if err != nil || term == nil {
-		return err
+		return false, err
 	}
 	defer func() {
 		if err := term.Close(); err != nil {
@@ -150,15 +161,15 @@ func (w *Writer) lead(ctx context.Context) error {
 	}()
 	img, err := w.deps.Ledger.Load(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	w.mem = nil
 	if err := w.install(img); err != nil {
-		return err
+		return false, err
 	}
 	w.listening = w.deps.Real.Now()
 	w.lastTick, w.lastBeat = w.listening, time.Time{}
-	return w.serve(ctx, term)
+	return true, w.serve(ctx, term)
 }
 
 // install makes a loaded state the writer's memory.

@@ -132,3 +132,35 @@ func TestDriftIsNoticed(t *testing.T) {
 	require.ErrorIs(t, change(1, 2), domain.ErrDrift)
 	require.NoError(t, change(2, 0))
 }
+
+// A leader that was stopped in the middle of its transaction holds the lease row: the server
+// ends that transaction, and the takeover goes on.
+func TestTakeoverFromALeaderStoppedInItsTransaction(t *testing.T) {
+	t.Parallel()
+	s, old := newStore(t)
+	holding, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- s.work.InTx(t.Context(), pg.Scope{}, func(tx *pg.Tx) error {
+			if err := Fence(tx, old.Epoch()); err != nil {
+				return err
+			}
+			close(holding)
+			<-goOn
+			_, err := exec(tx, `UPDATE writer_mark SET batch = 9`)
+			return err
+		})
+	}()
+	<-holding
+	var next domain.Term
+	require.Eventually(t, func() bool { // the lease is stale after 5 s, the transaction ended after 5 s
+		var err error
+		next, err = s.Lead(t.Context(), "there")
+		return err == nil && next != nil
+	}, 25*time.Second, 100*time.Millisecond)
+	defer next.Close()
+	close(goOn)
+	require.Error(t, <-done)
+	img, err := s.Load(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, img.Batch)
+}
