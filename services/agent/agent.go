@@ -133,9 +133,9 @@ func (a *Agent) restore(ctx context.Context) error {
 	}
 }
 
-// backoff grows from half a second to half a minute; half of it is jitter, so that a thousand nodes do not come at once.
+// backoff grows from half a second to ten; half of it is jitter, so that a thousand nodes do not come at once.
 func (a *Agent) backoff(try int) time.Duration {
-	d := min(30*time.Second, 500*time.Millisecond<<min(try, 10))
+	d := min(10*time.Second, 500*time.Millisecond<<min(try, 5))
 	return d/2 + time.Duration(a.cfg.Rand()*float64(d/2))
 }
 
@@ -152,7 +152,7 @@ func (a *Agent) connected(ctx context.Context) (*link.Client, error) {
 // answered notes that the control plane answered.
 func (a *Agent) answered() { a.lastAnswer.Store(int64(a.cfg.BootClock())) }
 
-// Wake has every member at work try again at once.
+// Wake has every member at work try again and the cards be read at once: something about the node has changed.
 func (a *Agent) Wake() { a.engine.Wake() }
 
 // sequence numbers messages of a boot, growing over restarts of the agent too.

@@ -36,6 +36,7 @@ func (h *Host) Inject(ctx context.Context, f Fault) (Injected, error) {
 	if err := h.inject(ctx, f); err != nil {
 		return Injected{}, blame(err)
 	}
+	h.wake()
 	if f.Seconds > 0 {
 		h.healAfter(f.Kind, time.Duration(f.Seconds)*time.Second)
 	}
@@ -101,9 +102,7 @@ func (h *Host) heal() error {
 	h.stopTimers()
 	h.net.heal()
 	h.runtime.deaf.Store(false)
-	err := h.cards.Heal()
-	h.wake()
-	return err
+	return h.cards.Heal()
 }
 
 func (h *Host) wake() {

@@ -101,10 +101,7 @@ func (e *Engine) kick(id string) {
 	}
 	if j := e.jobs[id]; j != nil {
 		j.again = true
-		select {
-		case j.wake <- struct{}{}:
-		default:
-		}
+		signal(j.wake)
 		return
 	}
 	j := &job{wake: make(chan struct{}, 1)}
@@ -113,8 +110,9 @@ func (e *Engine) kick(id string) {
 	e.running.Go(func() { e.work(ctx, id, j) })
 }
 
-// Wake has everybody at work try again at once.
+// Wake has everybody at work try again at once, and the cards be shown anew.
 func (e *Engine) Wake() {
+	signal(e.relaid)
 	for _, m := range e.Book.All() {
 		e.kick(m.ID)
 	}
@@ -161,11 +159,15 @@ func (e *Engine) note(id string) {
 	e.version++
 	e.versions[id] = e.version
 	e.mu.Unlock()
-	for _, c := range []chan struct{}{e.changed, e.relaid} {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+	signal(e.changed)
+	signal(e.relaid)
+}
+
+// signal is there to be seen once, however often it was given.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
