@@ -58,11 +58,12 @@ func run(ctx context.Context, c *config, out, errOut io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	level := slog.LevelWarn
+	var level slog.LevelVar
+	level.Set(slog.LevelWarn)
 	if c.verbose {
-		level = slog.LevelDebug
+		level.Set(slog.LevelDebug)
 	}
-	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: &level}))
 
 	accounts, err := loadAccounts(dir)
 	if err != nil {
@@ -83,6 +84,9 @@ func run(ctx context.Context, c *config, out, errOut io.Writer) (err error) {
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(out, "\nStopping…")
+		if !c.verbose {
+			level.Set(slog.LevelError) // the parts miss each other while they go, as they must
+		}
 	case err = <-group.Failed():
 	}
 	return errors.Join(err, stopAll(ctx, group))
