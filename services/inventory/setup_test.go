@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ type bundle struct {
 	db    pg.Database
 	work  *pg.DB // to look at rows
 	stack *apitest.Stack
+	keys  atomic.Int64 // idempotency keys so far
 }
 
 func setup(t *testing.T) *bundle {
@@ -121,7 +123,7 @@ func (b *bundle) token(nodeName string) string {
 	if nodeName != "" {
 		body["node_name"] = nodeName
 	}
-	key := fmt.Sprintf("key-%p-%d", &body, b.clk.Now().UnixNano())
+	key := fmt.Sprintf("key-%d", b.keys.Add(1))
 	return do[object](b, 201, operator, "POST", "/v1/admin/join-tokens", body, "Idempotency-Key", key)["secret"].(string)
 }
 
