@@ -68,13 +68,19 @@ func (m *Member) observeAlive(o Observed, boot string, now time.Time) []Step {
 		return []Step{m.step(Stopping, o.Reason, o.Detail, by, now, nil, nil)}
 	case o.State == SeenRunning && m.State == Unreachable:
 		// What it did while its node was silent is not billed.
-		return []Step{m.step(Running, ReasonNodeAnswer, o.Detail, by, now, m.openMeter(now), nil)}
+		return m.healed(m.step(Running, ReasonNodeAnswer, o.Detail, by, now, m.openMeter(now), nil))
 	case o.State == SeenRunning && m.State != Running:
 		return []Step{m.step(Running, o.Reason, o.Detail, by, now, m.openMeter(ago(now, o.RunningAge)), nil)}
 	case o.State == SeenPreparing && (m.State == Assigned || m.State == Unreachable && m.RunningAt == nil):
 		return []Step{m.step(Preparing, o.Reason, o.Detail, by, now, nil, nil)}
 	}
 	return nil
+}
+
+// healed leaves the reason to history: a member that is well again has none.
+func (m *Member) healed(s Step) []Step {
+	m.Reason, m.Detail = "", ""
+	return []Step{s}
 }
 
 // observeStopping: a member that is to stop never runs again, but what it ran until it was

@@ -73,7 +73,7 @@ func Merge(s *Session, known map[string]*Member, orphans []*Orphan, r Report, in
 	}
 	for _, id := range sorted(known) {
 		if m := known[id]; m.State == Unreachable && m.NeverSeen() { // the node answers, and has yet to begin with it
-			g.step(m, []Step{m.step(Assigned, ReasonNodeAnswer, "", NodeActor(r.Node), now, nil, nil)})
+			g.step(m, m.healed(m.step(Assigned, ReasonNodeAnswer, "", NodeActor(r.Node), now, nil, nil)))
 		}
 	}
 	for _, o := range r.Members {

@@ -8,7 +8,8 @@ import (
 	"github.com/weirhq/weir/services/allocator/internal/domain"
 )
 
-// checks each give (where, detail) of a broken invariant.
+// checks each give (where, detail) of a broken invariant. They look at what is live, by its
+// partial indexes, not at history.
 var checks = []struct{ code, query string }{
 	{"seat_two_owners", `SELECT a.gpu, a.id || ' and ' || b.id FROM seat a JOIN seat b ON a.gpu = b.gpu AND a.id < b.id
 		WHERE a.released_at IS NULL AND b.released_at IS NULL AND (a.kind <> b.kind OR a.span && b.span)`},
@@ -23,10 +24,12 @@ var checks = []struct{ code, query string }{
 	{"node_usage", `SELECT coalesce(u.node, l.node), format('stored %s, live %s', u.*, l.*) FROM node_usage u
 		FULL JOIN (SELECT node, sum(vcpus_milli)::bigint AS vcpus, sum(ram_mib)::bigint AS ram FROM member WHERE released_at IS NULL GROUP BY node) l ON l.node = u.node
 		WHERE (coalesce(u.vcpus_used, 0), coalesce(u.ram_used, 0)) IS DISTINCT FROM (coalesce(l.vcpus, 0), coalesce(l.ram, 0))`},
-	{"instance_state", `SELECT i.id, i.state FROM instance i WHERE (i.state IN ('stopped', 'failed', 'lost'))
-		<> (NOT EXISTS (SELECT 1 FROM member m WHERE m.instance = i.id AND m.ended_at IS NULL))`},
-	{"meter_of_the_ended", `SELECT id, state FROM member WHERE ended_at IS NOT NULL AND meter_from IS NOT NULL`},
-	{"meter_not_running", `SELECT id, state FROM member WHERE meter_from IS NULL AND state = 'running' OR meter_from IS NOT NULL AND state NOT IN ('running', 'stopping')`},
+	{"instance_lives_without_member", `SELECT i.id, i.state FROM instance i WHERE i.state NOT IN ('stopped', 'failed', 'lost')
+		AND NOT EXISTS (SELECT 1 FROM member m WHERE m.instance = i.id AND m.ended_at IS NULL)`},
+	{"member_lives_without_instance", `SELECT m.id, i.state FROM member m JOIN instance i ON i.id = m.instance
+		WHERE m.released_at IS NULL AND m.ended_at IS NULL AND i.state IN ('stopped', 'failed', 'lost')`},
+	{"meter_not_running", `SELECT id, state FROM member WHERE released_at IS NULL
+		AND (meter_from IS NULL AND state = 'running' OR meter_from IS NOT NULL AND state NOT IN ('running', 'stopping'))`},
 }
 
 // Check implements domain.Checker.

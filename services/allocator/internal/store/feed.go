@@ -25,11 +25,9 @@ func (s *Store) ListMembers(ctx context.Context) ([]outbox.Item, error) {
 	}
 	var rows []row
 	err := s.work.InTx(ctx, pg.Scope{ReadOnly: true}, func(tx *pg.Tx) (err error) {
-		rows, err = list[row](tx, `SELECT to_jsonb(m) || jsonb_build_object('project', i.project, 't', to_jsonb(t), 'last', t.last)
-			FROM (SELECT *, seq = max(seq) OVER (PARTITION BY member) AS last FROM transition WHERE member IS NOT NULL) t
-			JOIN member m ON m.id = t.member JOIN instance i ON i.id = m.instance
-			WHERE (m.ended_at IS NULL OR m.ended_at > now() - `+listed+`) AND (t.last OR t.billable_from IS NOT NULL OR t.billable_until IS NOT NULL)
-			ORDER BY t.seq`)
+		rows, err = list[row](tx, `SELECT to_jsonb(m) || jsonb_build_object('project', i.project, 't', to_jsonb(t), 'last', t.seq = max(t.seq) OVER (PARTITION BY m.id))
+			FROM member m JOIN instance i ON i.id = m.instance JOIN transition t ON t.instance = m.instance AND t.member = m.id
+			WHERE m.ended_at IS NULL OR m.ended_at > now() - `+listed+` ORDER BY t.seq`)
 		return err
 	})
 	if err != nil {
@@ -37,6 +35,9 @@ func (s *Store) ListMembers(ctx context.Context) ([]outbox.Item, error) {
 	}
 	items := make([]outbox.Item, 0, len(rows))
 	for _, r := range rows {
+		if !r.Last && r.T.BillableFrom == nil && r.T.BillableUntil == nil {
+			continue
+		}
 		m := fromMember(r.memberRow)
 		m.Project = str(r.Project)
 		e := fromTransition(r.T)
