@@ -123,7 +123,7 @@ var samples = map[string]sample{
 	"deleteNode": {ok: []int{200, 202, 204, 409}},
 	"updateGPU":  {body: fixed(map[string]any{"cordoned": false}), ok: []int{200}},
 	"listUsage":  {ok: []int{200}}, "listPrices": {ok: []int{200}},
-	"createFault": {body: fixed(map[string]any{"kind": "heal"}), ok: []int{202}},
+	"createSimFault": {body: fixed(map[string]any{"kind": "heal"}), ok: []int{202}},
 }
 
 // Every operation × {no token, a forged one, another tenant, the wrong role, the right

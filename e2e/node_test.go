@@ -109,8 +109,9 @@ func requireUnbilledGap(t *testing.T, s *stack.Stack, instance string) {
 	defer db.Close(context.WithoutCancel(t.Context()))
 	var intervals, open int
 	var gap float64
+	defer func() { t.Logf("%d intervals, %d open, gap %.3f s, %v", intervals, open, gap, err) }()
 	require.Eventually(t, func() bool {
-		err := db.QueryRow(t.Context(), `
+		err = db.QueryRow(t.Context(), `
 			SELECT count(*), count(*) FILTER (WHERE upper_inf(during)),
 				coalesce(extract(epoch FROM max(lower(during)) - min(upper(during))), 0)
 			FROM metering.interval WHERE instance = $1`, instance).Scan(&intervals, &open, &gap)

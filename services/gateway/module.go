@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/weirhq/weir/pkg/kit/authn"
+	"github.com/weirhq/weir/pkg/kit/authz"
 	"github.com/weirhq/weir/pkg/kit/host"
 	"github.com/weirhq/weir/pkg/kit/httpx"
 	"github.com/weirhq/weir/services/gateway/internal/agents"
@@ -103,12 +104,12 @@ func (s *service) publicDoor(peers *peer.Peers, tokens *who.Tokens, limiter limi
 	}
 	engine := httpx.NewEngine(httpx.Options{
 		Service: Name, Log: s.env.Log, Clock: s.env.Real, AccessLevel: slog.LevelInfo,
-		Doors: []httpx.Door{own}, Identify: callers.Identify,
+		Doors: []httpx.Door{own}, Identify: callers.IdentifyOrNobody,
 		Use: []gin.HandlerFunc{limit.Middleware(limiter), api.Recheck(callers.Identify)},
 	})
 	p := proxy.New(s.env.Mesh, tokens, callers.Identify, s.env.Log)
 	for _, r := range routes {
-		f := proxy.Forward{Service: r.Service, Timeout: proxyTimeout}
+		f := proxy.Forward{Service: r.Service, Public: authz.Table[r.Operation].Who.Public(), Timeout: proxyTimeout}
 		if r.Stream {
 			f.Timeout = 0
 		}

@@ -58,11 +58,13 @@ func run(ctx context.Context, c *config, out, errOut io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	var level slog.LevelVar
-	level.Set(slog.LevelWarn)
+	// While the parts come and go they miss each other, as they must: only errors are news.
+	quiet, usual := slog.LevelError, slog.LevelWarn
 	if c.verbose {
-		level.Set(slog.LevelDebug)
+		quiet, usual = slog.LevelDebug, slog.LevelDebug
 	}
+	var level slog.LevelVar
+	level.Set(quiet)
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: &level}))
 
 	accounts, err := loadAccounts(dir)
@@ -80,13 +82,12 @@ func run(ctx context.Context, c *config, out, errOut io.Writer) (err error) {
 	if err := awaitReady(ctx, group); err != nil {
 		return errors.Join(err, stopAll(ctx, group))
 	}
+	level.Set(usual)
 	banner(out, c, dir, accounts, len(fleet))
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(out, "\nStopping…")
-		if !c.verbose {
-			level.Set(slog.LevelError) // the parts miss each other while they go, as they must
-		}
+		level.Set(quiet)
 	case err = <-group.Failed():
 	}
 	return errors.Join(err, stopAll(ctx, group))

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"log"
 	"log/slog"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/weirhq/weir/pkg/kernel/actor"
+	"github.com/weirhq/weir/pkg/kernel/fault"
 	"github.com/weirhq/weir/pkg/kit/httpx"
 	"github.com/weirhq/weir/pkg/kit/mesh"
 	"github.com/weirhq/weir/pkg/kit/problem"
@@ -39,6 +41,9 @@ func New(m mesh.Mesh, tokens Tokens, identify func(*http.Request) (actor.Actor, 
 // Forward is where and how requests go on.
 type Forward struct {
 	Service string
+	// Public operations serve anybody: a credential that is no longer good does not stand in
+	// the way of signing in again.
+	Public  bool
 	Timeout time.Duration // 0 for answers that go on for as long as the caller listens
 	// Modify may change the answer. Optional.
 	Modify func(*http.Response) error
@@ -79,7 +84,7 @@ func (p *Proxy) Handler(f Forward) (gin.HandlerFunc, error) {
 		ErrorLog: p.errors,
 	}
 	return func(c *gin.Context) {
-		if err := p.prepare(c, f.Service); err != nil {
+		if err := p.prepare(c, f); err != nil {
 			httpx.WriteProblem(c.Writer, c.Request, err)
 			return
 		}
@@ -93,8 +98,11 @@ func (p *Proxy) Handler(f Forward) (gin.HandlerFunc, error) {
 }
 
 // prepare finds the caller, reads the body and replaces the credential.
-func (p *Proxy) prepare(c *gin.Context, service string) error {
+func (p *Proxy) prepare(c *gin.Context, f Forward) error {
 	who, err := p.identify(c.Request)
+	if f.Public && errors.Is(err, fault.Unauthenticated) {
+		who, err = actor.Actor{}, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -106,7 +114,7 @@ func (p *Proxy) prepare(c *gin.Context, service string) error {
 	if who.Kind == actor.Anonymous {
 		return nil
 	}
-	token, err := p.tokens.For(service, who)
+	token, err := p.tokens.For(f.Service, who)
 	if err != nil {
 		return err
 	}
