@@ -61,6 +61,9 @@ func run(ctx context.Context, o options) (result, error) {
 		return result{}, err
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o711); err != nil { // PostgreSQL runs as another user below it
+		return result{}, err
+	}
 	fleet, cards, err := writeFleet(dir, rows)
 	if err != nil {
 		return result{}, err
