@@ -278,7 +278,7 @@ func TestRunStopsWhenNobodyReads(t *testing.T) {
 	p.out = closedPipe{}
 	got := p.run("", "run", "-q", "--offering", "x", "--", "yes")
 	require.Equal(t, 1, got.code)
-	require.Contains(t, got.err, "broken pipe")
+	require.Equal(t, "weir: write standard output: broken pipe\n", got.err)
 	require.Len(t, r.seen("stopInstance"), 1)
 }
 

@@ -12,6 +12,17 @@ const None = "-"
 // Time writes an instant for people, in UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
+// Moment is Time to the millisecond, for what happens within a second.
+func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }
+
+// MaybeMoment is Moment, or None.
+func MaybeMoment(t *time.Time) string {
+	if t == nil {
+		return None
+	}
+	return Moment(*t)
+}
+
 // MaybeTime is Time, or None.
 func MaybeTime(t *time.Time) string {
 	if t == nil {

@@ -46,7 +46,7 @@ func events(sh *shell.Shell) *cobra.Command {
 				if e.Actor.ID != "" {
 					by += " " + e.Actor.ID
 				}
-				t.Row(output.Time(e.At), e.State, output.Or(e.Reason), by, output.MaybeTime(e.BillableFrom), output.MaybeTime(e.BillableUntil), output.Or(e.Detail))
+				t.Row(output.Moment(e.At), e.State, output.Or(e.Reason), by, output.MaybeMoment(e.BillableFrom), output.MaybeMoment(e.BillableUntil), output.Or(e.Detail))
 			}
 		})
 	}

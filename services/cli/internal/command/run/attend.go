@@ -20,7 +20,9 @@ const (
 	outputPatience = 5 * time.Second
 )
 
-// attend watches the instance to its end, shows its states, and brings its output.
+// attend watches the instance to its end, shows its states, and brings its output. It
+// returns the ended instance, with an error when its output could not be written; without
+// the instance it gave up before.
 func (r *runner) attend(ctx context.Context, ins *allocatorapi.Instance) (*allocatorapi.Instance, error) {
 	go r.stopWhenAsked(ctx)
 	out := newOutput(r)

@@ -56,13 +56,16 @@ func start(ctx context.Context, sh *shell.Shell, f flags, body allocatorapi.Inst
 		return err
 	}
 	end, err := r.attend(ctx, ins)
-	if err != nil {
+	if end == nil {
 		return r.left(ctx, err)
 	}
 	if f.rm {
 		if err := r.remove(ctx); err != nil {
 			sh.Sayf("weir: %s could not be deleted: %v", r.id, err)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	return r.outcome(end)
 }
