@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -23,7 +22,6 @@ type bundle struct {
 	t         *testing.T
 	api, work *pg.DB
 	store     *Store
-	ids       int
 }
 
 func setup(t *testing.T) *bundle {
@@ -39,8 +37,6 @@ func (b *bundle) tx(fn func(tx *pg.Tx) error) error {
 	b.t.Helper()
 	return b.work.InTx(b.t.Context(), pg.Scope{}, fn)
 }
-
-func (b *bundle) id() string { b.ids++; return fmt.Sprintf("ivl_%04d", b.ids) }
 
 func interval(id, org, member string, start, end int64) meter.Interval {
 	i := meter.Interval{ID: id, Start: at(start), OpenedBy: "itm_open", Pin: meter.Pin{
