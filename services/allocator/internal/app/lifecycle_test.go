@@ -87,6 +87,26 @@ func TestSilenceIsNotBilledAndHeals(t *testing.T) {
 	require.Equal(t, 6, b.offer(org, slice).Available)
 }
 
+// A partial report tells what changed; the others live on as they were told.
+func TestAChangeElsewhereIsASignOfLife(t *testing.T) {
+	t.Parallel()
+	b := setup(t, frozen)
+	n, org := b.node("h100-80gb-sxm5", 1), b.org()
+	first, second := b.rent(org, slice), b.rent(org, slice)
+	b.report(n, n.BootID, saw(first, domain.SeenRunning))
+	b.pass(2 * time.Second)
+	b.seq[n.ID]++
+	_, err := b.app.Report(t.Context(), domain.Report{Node: n.ID, Boot: n.BootID, Seq: b.seq[n.ID], Members: []domain.Observed{saw(second, domain.SeenRunning)}})
+	require.NoError(t, err)
+	b.pass(timeout)
+	require.Equal(t, []time.Duration{0, 2 * time.Second}, b.meter(first))
+
+	// A full report that leaves a member out says nothing of it.
+	b.report(n, n.BootID, saw(second, domain.SeenRunning))
+	require.Equal(t, domain.Unreachable, b.get(first).State)
+	require.Equal(t, domain.Running, b.get(second).State)
+}
+
 func TestInventorysWordShortensSilence(t *testing.T) {
 	t.Parallel()
 	b := setup(t, frozen)
@@ -97,7 +117,7 @@ func TestInventorysWordShortensSilence(t *testing.T) {
 	b.setNode(n)
 	b.keepUp(n, 20*time.Second, saw(i, domain.SeenRunning))
 	require.Equal(t, domain.Running, b.get(i).State, "it still reports: only inventory does not hear it")
-	b.pass(16 * time.Second)
+	b.pass(11 * time.Second)
 	require.Equal(t, domain.Unreachable, b.get(i).State)
 }
 

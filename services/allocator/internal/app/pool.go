@@ -90,7 +90,16 @@ func placeSeat(m *domain.Member, s *domain.Seat) place.SeatRow {
 	return row
 }
 
-// contact is how well a node is heard.
+// Agents report every five seconds. One that missed two is quiet: what happened there is
+// left to its next words. One that missed three may be silent, whatever shorter time-out is
+// configured, or every pause between two reports would be a silence.
+const (
+	quietAfter  = 11 * time.Second
+	leastSilent = 16 * time.Second
+)
+
+// contact is how well a node is heard. It is silent when nothing came for the node time-out,
+// or when inventory does not hear it and nothing comes here either.
 func (w *Writer) contact(node string, real time.Time) domain.Contact {
 	since := w.listening
 	s := w.mem.sessions[node]
@@ -101,9 +110,9 @@ func (w *Writer) contact(node string, real time.Time) domain.Contact {
 	age := real.Sub(since)
 	n, known := w.mem.nodes[node]
 	switch {
-	case age >= w.cfg.NodeTimeout, known && n.State != domain.NodeReady && age >= w.quietAfter():
+	case age >= max(w.cfg.NodeTimeout, leastSilent), known && n.State != domain.NodeReady && age >= quietAfter:
 		return domain.Silent
-	case !heard || age >= w.quietAfter():
+	case !heard || age >= quietAfter:
 		return domain.Quiet
 	}
 	return domain.Heard
@@ -115,7 +124,3 @@ func (w *Writer) sells(n domain.Node, real time.Time) bool {
 	s := w.mem.sessions[n.ID]
 	return n.Sells() && s != nil && s.Incarnation == w.mem.incarnation && w.contact(n.ID, real) != domain.Silent
 }
-
-// quietAfter is how long a node may be without a report before what happened on it is
-// left to its next words: three reports, but well before it counts as silent.
-func (w *Writer) quietAfter() time.Duration { return min(15*time.Second, w.cfg.NodeTimeout/2) }

@@ -79,6 +79,13 @@ func Merge(s *Session, known map[string]*Member, orphans []*Orphan, r Report, in
 	for _, o := range r.Members {
 		g.observe(o)
 	}
+	if !r.Full { // changes only: the others are as they were told last
+		for _, m := range known {
+			if m.Boot == r.Boot && m.State != Unreachable {
+				m.Proof = later(Ms(now), m.Proof)
+			}
+		}
+	}
 	return g.Merged
 }
 
