@@ -81,8 +81,5 @@ func (a *App) found(tx domain.DoorTx, owner domain.Account, o domain.Org, l doma
 func (a *App) foundEmpty(tx domain.DoorTx, o domain.Org, l domain.Limits) (domain.Project, error) {
 	l.Org, l.Version, l.UpdatedAt = o.ID, 1, o.CreatedAt
 	p := domain.Project{ID: id.New(id.Project, o.CreatedAt), Org: o.ID, Name: domain.DefaultProject, CreatedAt: o.CreatedAt}
-	if err := tx.AddOrg(o, l); err != nil {
-		return p, err
-	}
-	return p, tx.AddProject(p)
+	return p, tx.AddOrg(o, p, l)
 }

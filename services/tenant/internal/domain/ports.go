@@ -66,8 +66,8 @@ type DoorTx interface {
 	// HoldAccount is Account, kept from changing until the transaction ends.
 	HoldAccount(id string) (Account, error)
 	SetPassword(account, hash string) error
-	AddOrg(o Org, l Limits) error
-	AddProject(p Project) error
+	// AddOrg adds an org with its default project and its limits.
+	AddOrg(o Org, p Project, l Limits) error
 	AddMembership(m Membership) error
 	// Membership is the person's place in an org; NotFound for one who has none.
 	Membership(account string) (Membership, error)

@@ -22,6 +22,7 @@ type orgFact struct {
 	BillingMode domain.BillingMode `json:"billing_mode"`
 	Standing    domain.Standing    `json:"standing"`
 	Approved    bool               `json:"approved"`
+	Project     string             `json:"default_project"`
 	Version     int64              `json:"version"`
 	At          string             `json:"at"`
 }
@@ -37,9 +38,9 @@ type limitsFact struct {
 	Version         int64  `json:"version"`
 }
 
-func factOfOrg(o domain.Org) orgFact {
+func factOfOrg(o domain.Org, defaultProject string) orgFact {
 	return orgFact{
-		ID: o.ID, Name: o.Name, Currency: o.Currency, TimeZone: o.TimeZone, BillingMode: o.BillingMode, Standing: o.Standing, Approved: o.Approved,
+		ID: o.ID, Name: o.Name, Currency: o.Currency, TimeZone: o.TimeZone, BillingMode: o.BillingMode, Standing: o.Standing, Approved: o.Approved, Project: defaultProject,
 		Version: o.Version, At: o.UpdatedAt.UTC().Format("2006-01-02T15:04:05.000Z"),
 	}
 }
@@ -50,7 +51,9 @@ func factOfLimits(l domain.Limits) limitsFact {
 	}
 }
 
-func (t *tx) publishOrg(o domain.Org) error { return t.publish(domain.FeedOrgs, o.ID, factOfOrg(o)) }
+func (t *tx) publishOrg(o domain.Org, defaultProject string) error {
+	return t.publish(domain.FeedOrgs, o.ID, factOfOrg(o, defaultProject))
+}
 
 func (t *tx) publishLimits(l domain.Limits) error {
 	return t.publish(domain.FeedLimits, l.Org, factOfLimits(l))
@@ -74,9 +77,14 @@ func (s *Store) Feeds() []outbox.FeedSpec {
 }
 
 func (s *Store) listOrgs(ctx context.Context) ([]outbox.Item, error) {
-	return list(ctx, s, `SELECT * FROM org ORDER BY id`, domain.FeedOrgs, func(r orgRow) (string, time.Time, any) {
-		return r.ID, r.UpdatedAt, factOfOrg(r.domain())
-	})
+	type row struct {
+		orgRow
+		DefaultProject string
+	}
+	return list(ctx, s, `SELECT o.*, p.id AS default_project FROM org o JOIN project p ON p.org = o.id AND p.name = 'default' ORDER BY o.id`,
+		domain.FeedOrgs, func(r row) (string, time.Time, any) {
+			return r.ID, r.UpdatedAt, factOfOrg(r.domain(), r.DefaultProject)
+		})
 }
 
 func (s *Store) listLimits(ctx context.Context) ([]outbox.Item, error) {

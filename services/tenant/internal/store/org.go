@@ -33,7 +33,7 @@ func (r orgRow) domain() domain.Org {
 	}
 }
 
-func (t *tx) AddOrg(o domain.Org, l domain.Limits) error {
+func (t *tx) AddOrg(o domain.Org, p domain.Project, l domain.Limits) error {
 	row := orgRow{
 		ID: o.ID, Name: o.Name, Currency: o.Currency, TimeZone: o.TimeZone, BillingMode: string(o.BillingMode), Standing: string(o.Standing),
 		Approved: o.Approved, Reason: null(o.Reason), Version: o.Version, CreatedAt: o.CreatedAt, UpdatedAt: o.UpdatedAt,
@@ -41,7 +41,11 @@ func (t *tx) AddOrg(o domain.Org, l domain.Limits) error {
 	if err := gorm.G[orgRow](t.DB).Create(t.Context(), &row); err != nil {
 		return err
 	}
-	if err := t.publishOrg(o); err != nil {
+	project := projectRow(p)
+	if err := gorm.G[projectRow](t.DB).Create(t.Context(), &project); err != nil {
+		return err
+	}
+	if err := t.publishOrg(o, p.ID); err != nil {
 		return err
 	}
 	limits := limitsRow(l)
@@ -73,7 +77,11 @@ func (t *tx) SaveOrg(o domain.Org) error {
 		return err
 	}
 	o.Version++
-	return t.publishOrg(o)
+	_, p, err := t.OrgAndDefaultProject(o.ID)
+	if err != nil {
+		return err
+	}
+	return t.publishOrg(o, p.ID)
 }
 
 func (t *tx) OrgAndDefaultProject(org string) (domain.Org, domain.Project, error) {

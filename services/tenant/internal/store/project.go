@@ -18,11 +18,6 @@ type projectRow struct {
 // TableName is gorm's way to ask.
 func (projectRow) TableName() string { return "project" }
 
-func (t *tx) AddProject(p domain.Project) error {
-	row := projectRow(p)
-	return gorm.G[projectRow](t.DB).Create(t.Context(), &row)
-}
-
 func (t *tx) Projects(p domain.Page) ([]domain.Project, error) {
 	rows, err := gorm.G[projectRow](t.DB).Raw(`SELECT * FROM project WHERE org = ? AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?`, t.inOrg, p.After, p.After, p.Limit).Find(t.Context())
 	if err != nil {

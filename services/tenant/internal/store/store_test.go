@@ -60,7 +60,7 @@ func (b *bundle) found(t *testing.T, name string) tenancy {
 	x.project = domain.Project{ID: id.New(id.Project, now), Org: x.org.ID, Name: domain.DefaultProject, CreatedAt: now}
 	require.NoError(t, b.AtDoor(t.Context(), func(tx domain.DoorTx) error {
 		return errors.Join(
-			tx.AddOrg(x.org, domain.Limits{Org: x.org.ID, GPUeMicro: n(1_500_000), VCPUsMilli: n(2500), Version: 1, UpdatedAt: now}), tx.AddProject(x.project),
+			tx.AddOrg(x.org, x.project, domain.Limits{Org: x.org.ID, GPUeMicro: n(1_500_000), VCPUsMilli: n(2500), Version: 1, UpdatedAt: now}),
 			tx.AddAccount(x.account), tx.AddMembership(domain.Membership{Org: x.org.ID, Account: x.account.ID, Role: actor.Owner, CreatedAt: now}),
 		)
 	}))
