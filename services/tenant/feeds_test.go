@@ -45,7 +45,7 @@ func TestChangesArePublished(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Len(t, orgs.Items, 1)
 	require.Equal(t, p.actor.Org, orgs.Items[0].Key)
-	require.JSONEq(t, `{"id":"`+p.actor.Org+`","name":"`+p.login.Org.Name+`","currency":"CNY","time_zone":"UTC","billing_mode":"postpaid","standing":"good","approved":true,
+	require.JSONEq(t, `{"id":"`+p.actor.Org+`","name":"`+p.login.Org.Name+`","currency":"CNY","time_zone":"UTC","billing_mode":"postpaid","standing":"good","approved":true,"default_project":"`+p.login.Project.ID+`",
 		"version":1,"at":"2026-03-01T12:00:00.000Z"}`, string(orgs.Items[0].Data))
 	limits1, _ := b.read("allocator", outbox.Path, "limits", "")
 	require.JSONEq(t, `{"org":"`+p.actor.Org+`","gpue_micro":16000000,"instances":20,"queued_instances":100,"vcpus_milli":null,"ram_mib":null,"version":1}`, string(limits1.Items[0].Data))

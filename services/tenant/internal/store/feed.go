@@ -78,12 +78,12 @@ func (s *Store) Feeds() []outbox.FeedSpec {
 
 func (s *Store) listOrgs(ctx context.Context) ([]outbox.Item, error) {
 	type row struct {
-		orgRow
+		Org            orgRow `gorm:"embedded"`
 		DefaultProject string
 	}
 	return list(ctx, s, `SELECT o.*, p.id AS default_project FROM org o JOIN project p ON p.org = o.id AND p.name = 'default' ORDER BY o.id`,
 		domain.FeedOrgs, func(r row) (string, time.Time, any) {
-			return r.ID, r.UpdatedAt, factOfOrg(r.domain(), r.DefaultProject)
+			return r.Org.ID, r.Org.UpdatedAt, factOfOrg(r.Org.domain(), r.DefaultProject)
 		})
 }
 
