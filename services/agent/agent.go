@@ -37,6 +37,7 @@ type Agent struct {
 	tunnelUp             atomic.Bool
 	lastAnswer           atomic.Int64 // of any call, on the boot clock
 	goingDown            atomic.Bool
+	pace                 atomic.Int64 // how often the control plane wants to hear, as it last said; 0: not yet
 }
 
 // New opens the node's journal. Nothing happens before Run.

@@ -15,7 +15,16 @@ const (
 	maxDetail   = 1000
 )
 
-// reportLoop tells what members do: changes at once, everything every five seconds. The first report of a boot is a full
+// reportPause is how long the agent keeps silent about members that do not change: a
+// control plane with a short time-out for nodes hears more often.
+func (a *Agent) reportPause() time.Duration {
+	if pace := time.Duration(a.pace.Load()); pace > 0 {
+		return min(pace, reportEvery)
+	}
+	return reportEvery
+}
+
+// reportLoop tells what members do: changes at once, everything every few seconds. The first report of a boot is a full
 // one, and desired is not asked before it is answered.
 func (a *Agent) reportLoop(ctx context.Context) error {
 	client, err := a.connected(ctx)
@@ -23,7 +32,7 @@ func (a *Agent) reportLoop(ctx context.Context) error {
 		return err
 	}
 	r := &reporter{Agent: a, client: client, told: map[string]uint64{}}
-	due := a.cfg.Clock.After(reportEvery)
+	due := a.cfg.Clock.After(a.reportPause())
 	for full, try := true, 0; ; {
 		if err := r.send(ctx, full); err != nil {
 			if ctx.Err() != nil {
@@ -42,7 +51,7 @@ func (a *Agent) reportLoop(ctx context.Context) error {
 		}
 		try = 0
 		if full {
-			due = a.cfg.Clock.After(reportEvery)
+			due = a.cfg.Clock.After(a.reportPause())
 		}
 		select {
 		case <-ctx.Done():

@@ -31,6 +31,7 @@ func (a *Agent) statusLoop(ctx context.Context) error {
 			if answer, err = client.Status(ctx, status); err == nil {
 				every = time.Duration(max(1, answer.IntervalSeconds)) * time.Second
 				wait = every
+				a.pace.Store(int64(every))
 			}
 		}
 		switch {
