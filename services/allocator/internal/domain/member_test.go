@@ -50,6 +50,7 @@ func TestWhatHappensToAMember(t *testing.T) {
 		"age before the assignment":       {[]act{sees(2, SeenRunning, secs(50), nil)}, Running, []float64{0}, ""},
 		"fails while preparing":           {[]act{sees(1, SeenPreparing, nil, nil), sees(2, SeenFailed, nil, secs(0))}, Failed, nil, "failed"},
 		"short-lived":                     {[]act{sees(9, SeenStopped, secs(3), secs(1))}, Stopped, []float64{6, 8}, "completed"},
+		"shorter than a report's way":     {[]act{sees(2, SeenRunning, secs(0), nil), sees(2.01, SeenStopped, secs(0.105), secs(0.1))}, Stopped, []float64{2, 2.005}, "completed"},
 		"stopped by the user":             {[]act{sees(1, SeenRunning, nil, nil), asks(5, Heard), sees(7, SeenStopped, nil, secs(1))}, Stopped, []float64{1, 5}, "user"},
 		"stopped twice":                   {[]act{sees(1, SeenRunning, nil, nil), asks(5, Heard), asks(6, Heard)}, Stopping, []float64{1, 5}, "user"},
 		"never runs again":                {[]act{sees(1, SeenRunning, nil, nil), asks(5, Heard), sees(6, SeenRunning, secs(5), nil)}, Stopping, []float64{1, 5}, "user"},

@@ -107,7 +107,7 @@ func (m *Member) observeEnd(o Observed, boot string, now time.Time) []Step {
 	case o.State == SeenGone:
 		at = m.Proof
 	}
-	at = later(Ms(at), m.AssignedAt)
+	at = later(Ms(m.ran(o, at, now)), m.AssignedAt)
 	rebooted := m.Boot != "" && m.Boot != boot
 	if o.State != SeenGone && o.State != SeenUnknown {
 		m.acknowledge(boot)
@@ -121,6 +121,16 @@ func (m *Member) observeEnd(o Observed, boot string, now time.Time) []Step {
 	steps := m.end(s, reason, o.Detail, NodeActor(m.Node), now, until, at)
 	steps[0].From = from
 	return steps
+}
+
+// ran corrects the end of a run so short that the way of two reports took longer than it:
+// its beginning came late, so its end would come before it. One report's two ages tell how
+// long it was.
+func (m *Member) ran(o Observed, at, now time.Time) time.Time {
+	if m.MeterFrom == nil || o.RunningAge == nil || o.EndedAge == nil || at.After(*m.MeterFrom) {
+		return at
+	}
+	return earlier(m.MeterFrom.Add(*o.RunningAge-*o.EndedAge), now)
 }
 
 // endOf names an end. A member that ended by itself before it was asked to stop says so.
