@@ -34,6 +34,8 @@ func TestBadInput(t *testing.T) {
 		"not an object":        {body: `[]`, status: 422, code: "invalid"},
 		"null":                 {body: `null`, status: 422, code: "invalid"},
 		"unknown field":        {body: `{"name":"x","offering":"h100-80gb.1g.10gb","org":"org_x"}`, status: 422, code: "invalid", field: "org"},
+		"privileged":           {body: `{"name":"x","offering":"h100-80gb.1g.10gb","privileged":true}`, status: 422, code: "invalid", field: "privileged"}, // skypilot-org/skypilot#2721
+		"host paths":           {body: `{"name":"x","offering":"h100-80gb.1g.10gb","volumes":["/dev:/dev"]}`, status: 422, code: "invalid", field: "volumes"},
 		"wrong type":           {body: `{"name":7,"offering":"h100-80gb.1g.10gb"}`, status: 422, code: "invalid", field: "name"},
 		"number as string":     {body: `{"name":"x","offering":"h100-80gb.1g.10gb","count":"1"}`, status: 422, code: "invalid", field: "count"},
 		"NaN":                  {body: `{"name":"x","offering":"h100-80gb.1g.10gb","vcpus":NaN}`, status: 422, code: "invalid"},
