@@ -40,50 +40,6 @@ type Member struct {
 	Proof                         time.Time // when it was last shown alive; kept per node in the database
 }
 
-// Seat is a slice of a card held by a member.
-type Seat struct {
-	ID, Org, Member, GPU string
-	Kind                 Kind
-	Profile              string
-	Start, Size          int
-	Share                int
-	MemoryMiB            int64
-	AssignedAt           time.Time
-	Boot                 string
-	ReleasedAt           *time.Time
-	Cleaning             Cleaning
-	ReleasedBy           ReleasedBy
-	Live                 *Live
-}
-
-// Live is what the agent made of a seat. The driver reuses these identities.
-type Live struct {
-	DeviceUUID string
-	GI, CI     *int
-	SMs        *int
-	MemoryMiB  *int64
-}
-
-// Actor is who made a transition happen.
-type Actor struct{ Kind, ID string }
-
-// Platform acts when a loop of the allocator does.
-var Platform = Actor{Kind: "service", ID: "allocator"}
-
-// NodeActor acts when an agent's report does.
-func NodeActor(node string) Actor { return Actor{Kind: "node", ID: node} }
-
-// Step is one transition of a member, as history and the feed tell it.
-type Step struct {
-	Member         *Member
-	At             time.Time
-	State          State
-	Reason, Detail string
-	Actor          Actor
-	From, Until    *time.Time // billable
-	Ended          bool
-}
-
 // NeverSeen reports whether the agent has not acknowledged the member yet.
 func (m *Member) NeverSeen() bool { return m.Boot == "" }
 
