@@ -31,7 +31,9 @@ func (a *Agent) statusLoop(ctx context.Context) error {
 			if answer, err = client.Status(ctx, status); err == nil {
 				every = time.Duration(max(1, answer.IntervalSeconds)) * time.Second
 				wait = every
-				a.pace.Store(int64(every))
+				if a.pace.Swap(int64(every)) != int64(every) {
+					a.askFull() // what it waits for next was measured by the old pace
+				}
 			}
 		}
 		switch {

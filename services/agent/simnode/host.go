@@ -94,6 +94,14 @@ func (h *Host) Name() string { return h.cfg.Name }
 // Facts says how the node's members are walled in.
 func (h *Host) Facts() runtime.Facts { return h.runtime.Facts() }
 
+// Snapshot says how the node's agent does.
+func (h *Host) Snapshot() agent.Snapshot {
+	if a := h.running(); a != nil {
+		return a.Snapshot()
+	}
+	return agent.Snapshot{}
+}
+
 // Run is the node's life: its agent, started anew after each reboot, until ctx ends. Members run on then. It is run once.
 func (h *Host) Run(ctx context.Context) error {
 	defer close(h.off)

@@ -90,13 +90,17 @@ func placeSeat(m *domain.Member, s *domain.Seat) place.SeatRow {
 	return row
 }
 
-// Agents report every five seconds. One that missed two is quiet: what happened there is
-// left to its next words. One that missed three may be silent, whatever shorter time-out is
-// configured, or every pause between two reports would be a silence.
+// Agents report every five seconds, or four times per node time-out when that is short
+// (inventory tells them). One that missed two reports is quiet: what happened there is left
+// to its next words.
 const (
-	quietAfter  = 11 * time.Second
-	leastSilent = 16 * time.Second
+	reportEvery = 5 * time.Second
+	lateness    = time.Second
 )
+
+func (w *Writer) quietAfter() time.Duration {
+	return 2*min(max(w.cfg.NodeTimeout/4, time.Second), reportEvery) + lateness
+}
 
 // contact is how well a node is heard. It is silent when nothing came for the node time-out,
 // or when inventory does not hear it and nothing comes here either.
@@ -110,9 +114,9 @@ func (w *Writer) contact(node string, real time.Time) domain.Contact {
 	age := real.Sub(since)
 	n, known := w.mem.nodes[node]
 	switch {
-	case age >= max(w.cfg.NodeTimeout, leastSilent), known && n.State != domain.NodeReady && age >= quietAfter:
+	case age >= w.cfg.NodeTimeout, known && n.State != domain.NodeReady && age >= w.quietAfter():
 		return domain.Silent
-	case !heard || age >= quietAfter:
+	case !heard || age >= w.quietAfter():
 		return domain.Quiet
 	}
 	return domain.Heard

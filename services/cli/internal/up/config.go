@@ -32,6 +32,9 @@ type config struct {
 // defaultNodes is the fleet a newcomer meets: two H100 servers of 8 and one A100 server of 4.
 const defaultNodes = "2xh100-80gb-sxm5:8,1xa100-40gb:4"
 
+// minNodeTimeout leaves room for a few words per time-out.
+const minNodeTimeout = 4 * time.Second
+
 func (c *config) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.addr, "addr", "127.0.0.1:8080", "address of the web and REST door")
@@ -68,8 +71,8 @@ func (c *config) validate(cmd *cobra.Command) error {
 	if c.simFleet != "" && cmd.Flags().Changed("sim-nodes") {
 		return errors.New("--sim-nodes and --sim-fleet exclude each other; give one")
 	}
-	if c.nodeTimeout < time.Second {
-		return errors.New("--node-timeout must be at least 1s")
+	if c.nodeTimeout < minNodeTimeout {
+		return fmt.Errorf("--node-timeout must be at least %s: nodes speak four times in it, at most once a second", minNodeTimeout)
 	}
 	if c.rateLimit < 0 {
 		return errors.New("--rate-limit must be 0 (none) or more requests per second")
