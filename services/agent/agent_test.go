@@ -40,9 +40,9 @@ func TestARunInASliceFromDesiredToForgotten(t *testing.T) {
 	require.Equal(t, 200, code)
 	require.Equal(t, "hello 9984\n", log, "it ends with the member")
 
-	end := p.Await("m1", agentapi.Failed)
+	p.Await("m1", agentapi.Failed)
 	p.Eventually(func() bool { return p.Observed("m1").Released }, func() string { return "not released" })
-	end = p.Observed("m1")
+	end := p.Observed("m1")
 	require.Equal(t, "exit_nonzero", end.Reason)
 	require.Equal(t, 3, *end.ExitCode)
 	require.Equal(t, agentapi.ObservedCleaningGIDestroyed, end.Cleaning)
@@ -340,7 +340,7 @@ func TestCertificatesAreRenewedAtTwoThirds(t *testing.T) {
 	_, renewed, _ := p.Counts()
 	require.Zero(t, renewed)
 	p.Eventually(func() bool { fake.Advance(time.Minute); _, n, _ := p.Counts(); return n == 1 }, func() string { return "not renewed" })
-	require.Less(t, fake.Now().Sub(time.Now()), 18*time.Hour)
+	require.WithinDuration(t, time.Now(), fake.Now(), 18*time.Hour)
 	p.Eventually(func() bool {
 		next, err := os.ReadFile(filepath.Join(simnode.StateDir(dir), "node.pem"))
 		return err == nil && string(next) != string(key)

@@ -135,7 +135,9 @@ func (h *Host) boot(ctx context.Context) (again bool, err error) {
 		return false, errors.Join(err, a.Close())
 	case s := <-h.power:
 		cancel()
-		<-done
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			h.cfg.Log.Warn("the agent ended otherwise than it was told", "error", err)
+		}
 		h.is(nil)
 		err = errors.Join(a.Close(), h.cutPower(ctx))
 		s.done <- err

@@ -117,7 +117,7 @@ func (r runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer func() { _ = h.Close() }() // Run has said what went wrong
 	stop, err := serveAdmin(r.admin, h)
 	if err != nil {
 		return err

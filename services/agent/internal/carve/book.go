@@ -65,8 +65,7 @@ func OpenBook(path string, opts journal.Options) (*Book, error) {
 	for i, r := range records {
 		var e entry
 		if err := json.Unmarshal(r, &e); err != nil {
-			log.Close()
-			return nil, fmt.Errorf("%w: record %d: %w", journal.ErrDamaged, i, err)
+			return nil, errors.Join(fmt.Errorf("%w: record %d: %w", journal.ErrDamaged, i, err), log.Close())
 		}
 		b.apply(e)
 	}

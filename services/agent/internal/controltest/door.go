@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/weirhq/weir/pkg/api/agentapi"
 )
 
@@ -195,7 +193,11 @@ func (p *Plane) open(w http.ResponseWriter, r *http.Request) {
 		conn.Close()
 		return
 	}
-	tunnel, err := (&http2.Transport{AllowHTTP: true}).NewClientConn(hijacked{conn, buffered.Reader})
+	transport := &http.Transport{Protocols: &http.Protocols{}, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return hijacked{conn, buffered.Reader}, nil
+	}}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	tunnel, err := transport.NewClientConn(r.Context(), "http", "node:80")
 	if err != nil {
 		conn.Close()
 		return

@@ -9,9 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
-
-	"golang.org/x/net/http2"
 )
 
 // Protocol is what the upgrade is to.
@@ -24,21 +23,62 @@ const (
 
 // Tunnel dials out once and serves h on the connection until it breaks or ctx ends. opened is called once it stands.
 func (c *Client) Tunnel(ctx context.Context, h http.Handler, opened func()) error {
-	conn, err := c.upgrade(ctx)
+	upgraded, err := c.upgrade(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	conn := &onlyConn{Conn: upgraded, closed: make(chan struct{})}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	opened()
-	server := &http2.Server{ReadIdleTimeout: pingAfter, PingTimeout: pongIn, MaxConcurrentStreams: 250}
-	server.ServeConn(conn, &http2.ServeConnOpts{Context: ctx, Handler: h, BaseConfig: &http.Server{}})
+	serveOne(ctx, conn, h)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return errors.New("the tunnel was closed")
 }
+
+// serveOne serves HTTP/2 on one connection until it is closed. Its TLS lies below, so that
+// HTTP/2 itself is in the clear.
+func serveOne(ctx context.Context, conn *onlyConn, h http.Handler) {
+	server := &http.Server{
+		Handler: h, Protocols: &http.Protocols{}, BaseContext: func(net.Listener) context.Context { return ctx },
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pongIn, MaxConcurrentStreams: 250},
+	}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	_ = server.Serve(&onlyListener{conn: conn}) // ends when the connection has: how, says nobody
+}
+
+// onlyConn says when it is closed.
+type onlyConn struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *onlyConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// onlyListener has one connection, and is open for as long as that is.
+type onlyListener struct {
+	conn  *onlyConn
+	given bool
+}
+
+func (l *onlyListener) Accept() (net.Conn, error) {
+	if l.given {
+		<-l.conn.closed
+		return nil, net.ErrClosed
+	}
+	l.given = true
+	return l.conn, nil
+}
+
+func (l *onlyListener) Close() error   { return nil }
+func (l *onlyListener) Addr() net.Addr { return l.conn.LocalAddr() }
 
 // upgraded is a connection of which some bytes may have been read already.
 type upgraded struct {
