@@ -9,7 +9,6 @@ require (
 	github.com/oapi-codegen/runtime v1.9.0 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/text v0.44.0 // indirect
 )
 
 require (
@@ -17,7 +16,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/weirhq/weir/pkg v0.0.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/net v0.62.0
 	golang.org/x/sys v0.50.0
 	pgregory.net/rapid v1.3.0
 )
