@@ -295,8 +295,10 @@ func TestFarewell(t *testing.T) {
 	require.Equal(t, agentapi.Running, p.Observed("m1").State, "its end is told by the farewell, not as a failure")
 	start(t, p, dir, "a100-40gb:1", "process")
 	p.Await("m1", agentapi.Gone)
-	s := p.Statuses()
-	require.NotEqual(t, boot, s[len(s)-1].BootID)
+	p.Eventually(func() bool { // reports and statuses come in no order of their own
+		s := p.Statuses()
+		return s[len(s)-1].BootID != boot
+	}, func() string { return "no status of a new boot" })
 }
 
 func TestAContainerDeafToKillKeepsItsSeat(t *testing.T) {
