@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weirhq/weir/e2e/internal/audit"
 	"github.com/weirhq/weir/e2e/internal/rest"
 	"github.com/weirhq/weir/e2e/internal/stack"
 )
@@ -126,9 +128,10 @@ func TestKillNineInTheMiddleOfEverything(t *testing.T) {
 	done := make(chan struct{})
 	go func() { defer close(done); w.run(t.Context(), 200) }()
 	require.Eventually(t, func() bool { return w.count() >= 60 }, time.Minute, 5*time.Millisecond)
+	answered := w.count()
 	require.NoError(t, s.Kill())
 	<-done
-	t.Logf("killed after %d of 200; %d acknowledged, %d released", w.count(), len(w.rented), len(w.released))
+	t.Logf("killed after %d of 200 answers; %d acknowledged, %d released", answered, len(w.rented), len(w.released))
 
 	require.NoError(t, s.Start(t.Context()))
 	w.requireKept(t, c)
@@ -138,6 +141,7 @@ func TestKillNineInTheMiddleOfEverything(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "started\n", string(logs.Raw))
 	requireSound(t, s)
+	requireUsageIsItsIntervals(t, s, c)
 
 	w2 := &crowd{c: c, rented: map[string]bool{}, released: map[string]bool{}}
 	w2.run(t.Context(), 20)
@@ -167,6 +171,7 @@ func TestPostgresStoppedInImmediateMode(t *testing.T) {
 	}, 30*time.Second, 100*time.Millisecond, "the product did not recover")
 	w.requireKept(t, c)
 	requireSound(t, s)
+	requireUsageIsItsIntervals(t, s, c)
 }
 
 // pidOf finds the one process whose command line starts with want (NUL separated).
@@ -185,4 +190,39 @@ func pidOf(t *testing.T, want string) int {
 	}
 	require.Len(t, found, 1, "processes running %q", want)
 	return found[0]
+}
+
+// requireUsageIsItsIntervals proves that what the tenant is shown is the integer sum of the
+// stored intervals, to the last ms × micro-price, up to an instant that all facts are known of.
+func requireUsageIsItsIntervals(t *testing.T, s *stack.Stack, c *rest.Client) {
+	t.Helper()
+	me, err := c.Get(t.Context(), "/v1/me")
+	require.NoError(t, err)
+	org := me.Str("org", "id")
+	require.NotEmpty(t, org, "%s", me.Raw)
+	db, err := audit.Open(t.Context(), s.Dir)
+	require.NoError(t, err)
+	defer db.Close(context.WithoutCancel(t.Context()))
+	to := time.Now().UTC().Truncate(time.Millisecond)
+	from := to.Add(-24 * time.Hour)
+	require.Eventually(t, func() bool {
+		var known bool
+		err := db.QueryRow(t.Context(), `SELECT as_of > $1 FROM metering.progress`, to).Scan(&known)
+		return err == nil && known
+	}, 20*time.Second, 100*time.Millisecond, "metering does not hear of the present")
+
+	var want string
+	require.NoError(t, db.QueryRow(t.Context(), `
+		SELECT coalesce(sum(round(extract(epoch FROM least(coalesce(upper(during), $3), $3) - greatest(lower(during), $2)) * 1000) * per_hour_micro), 0)::numeric(40,0)::text
+		FROM metering.interval WHERE org = $1 AND during && tstzrange($2, $3)`, org, from, to).Scan(&want))
+	rows, err := c.All(t.Context(), "/v1/usage?group_by=instance&granularity=month&from="+from.Format(time.RFC3339Nano)+"&to="+to.Format(time.RFC3339Nano))
+	require.NoError(t, err)
+	require.NotEmpty(t, rows)
+	got := new(big.Int)
+	for _, r := range rows {
+		n, ok := new(big.Int).SetString(rest.Str(r, "cost_ms_micro"), 10)
+		require.True(t, ok, "%v", r)
+		got.Add(got, n)
+	}
+	require.Equal(t, want, got.String())
 }
