@@ -26,11 +26,11 @@ var readers = []string{"metering"}
 
 // service is the module between New and Stop.
 type service struct {
-	cfg       Config
-	env       host.Env
-	module    *host.Module
-	api, work *pg.DB
-	writer    *app.Writer
+	cfg    Config
+	env    host.Env
+	module *host.Module
+	pools  pg.Pools
+	writer *app.Writer
 }
 
 // New returns the allocator. Its schema must have been migrated before it starts.
@@ -47,29 +47,26 @@ func New(cfg Config, env host.Env) (*host.Module, error) {
 // reads Handler and Workers after it.
 func (s *service) start(ctx context.Context) (err error) {
 	env := s.env
-	if s.api, err = pg.Open(ctx, env.Database, Name, pg.API, s.cfg.MaxConns); err != nil {
-		return err
-	}
-	if s.work, err = pg.Open(ctx, env.Database, Name, pg.Work, s.cfg.MaxConns); err != nil {
+	if s.pools, err = pg.OpenPools(ctx, env.Database, Name, s.cfg.MaxConns); err != nil {
 		return err
 	}
 	box, err := seal.Load(env.Secrets)
 	if err != nil {
 		return err
 	}
-	st := store.New(s.api, s.work)
-	feeds := outbox.NewFeeds(s.work, env.Real, outbox.FeedSpec{Name: domain.FeedName, Readers: readers, List: st.ListMembers, AsOf: env.Business})
+	st := store.New(s.pools.API, s.pools.Work)
+	feeds := outbox.NewFeeds(s.pools.Work, env.Real, outbox.FeedSpec{Name: domain.FeedName, Readers: readers, List: st.ListMembers, AsOf: env.Business})
 	s.writer = app.NewWriter(
 		app.WriterConfig{NodeTimeout: s.cfg.NodeTimeout, PrepareTimeout: s.cfg.PrepareTimeout, Address: s.cfg.Address},
 		app.WriterDeps{Ledger: st, Real: env.Real, Business: env.Business, Log: env.Log, Committed: feeds.Wake})
-	follower := work.NewFollower(s.work, env.Mesh, env.Real, env.Log, s.writer)
+	follower := work.NewFollower(s.pools.Work, env.Mesh, env.Real, env.Log, s.writer)
 	uses := app.New(app.Deps{Reader: st, Checker: st, Sealer: box, Real: env.Real, Business: env.Business, Log: env.Log, Sync: follower.Sync}, s.writer)
 	s.module.Handler, err = api.New(uses, env, api.Options{Service: Name, LogLimitMiB: s.cfg.LogLimitMiB,
 		Mounts: map[string]http.Handler{outbox.Path: feeds.Handler(), outbox.ListPath: feeds.Handler()}})
 	if err != nil {
 		return fmt.Errorf("build the doors: %w", err)
 	}
-	s.module.Workers = append(feeds.Workers(), idem.Pruner(s.work, env.Real), work.Check(uses, env.Real, env.Log),
+	s.module.Workers = append(feeds.Workers(), idem.Pruner(s.pools.Work, env.Real), work.Check(uses, env.Real, env.Log),
 		host.Worker{Name: "admission-writer", Run: s.writer.Run})
 	return nil
 }
@@ -81,15 +78,7 @@ func (s *service) ready(ctx context.Context) error {
 	if s.writer == nil || !s.writer.Leading() {
 		return errNoLeader
 	}
-	return errors.Join(s.api.Ping(ctx), s.work.Ping(ctx))
+	return s.pools.Ping(ctx)
 }
 
-func (s *service) stop(context.Context) error {
-	var errs []error
-	for _, db := range []*pg.DB{s.api, s.work} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
+func (s *service) stop(context.Context) error { return s.pools.Close() }

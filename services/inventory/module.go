@@ -3,7 +3,6 @@ package inventory
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -27,10 +26,10 @@ var readers = []string{"allocator", "gateway", "sim", "metering"}
 
 // service is the module between New and Stop.
 type service struct {
-	cfg       Config
-	env       host.Env
-	module    *host.Module
-	api, work *pg.DB
+	cfg    Config
+	env    host.Env
+	module *host.Module
+	pools  pg.Pools
 }
 
 // New returns the inventory service. Its schema must have been migrated before it starts.
@@ -46,10 +45,7 @@ func New(cfg Config, env host.Env) (*host.Module, error) {
 // start opens the pools and the authority and builds the service on them. It completes the
 // module: the host reads Handler and Workers after it.
 func (s *service) start(ctx context.Context) (err error) {
-	if s.api, err = pg.Open(ctx, s.env.Database, Name, pg.API, s.cfg.MaxConns); err != nil {
-		return err
-	}
-	if s.work, err = pg.Open(ctx, s.env.Database, Name, pg.Work, s.cfg.MaxConns); err != nil {
+	if s.pools, err = pg.OpenPools(ctx, s.env.Database, Name, s.cfg.MaxConns); err != nil {
 		return err
 	}
 	authority, err := ca.LoadOrCreate(s.env.Secrets, s.env.Real)
@@ -58,15 +54,15 @@ func (s *service) start(ctx context.Context) (err error) {
 	}
 	// The feed lists by the use cases, which publish by the store, which wakes the feed.
 	var uses *app.App
-	feeds := outbox.NewFeeds(s.work, s.env.Real, outbox.FeedSpec{Name: domain.Feed, Readers: readers,
+	feeds := outbox.NewFeeds(s.pools.Work, s.env.Real, outbox.FeedSpec{Name: domain.Feed, Readers: readers,
 		List: func(ctx context.Context) ([]outbox.Item, error) { return list(ctx, uses) }})
-	st := store.New(s.api, s.work, s.env.Real, feeds.Wake)
+	st := store.New(s.pools.API, s.pools.Work, s.env.Real, feeds.Wake)
 	uses = app.New(app.Config{NodeTimeout: s.cfg.NodeTimeout, Server: s.cfg.AgentURL}, st, authority, s.env.Real, s.env.Log)
 	mounts := map[string]http.Handler{"/internal/v1/feed": feeds.Handler(), "/internal/v1/feed/list": feeds.Handler()}
 	if s.module.Handler, err = api.New(uses, s.env, Name, mounts); err != nil {
 		return fmt.Errorf("build the doors: %w", err)
 	}
-	s.module.Workers = append(append(feeds.Workers(), idem.Pruner(s.work, s.env.Real)), work.Workers(uses, s.env.Real, s.cfg.NodeTimeout)...)
+	s.module.Workers = append(append(feeds.Workers(), idem.Pruner(s.pools.Work, s.env.Real)), work.Workers(uses, s.env.Real, s.cfg.NodeTimeout)...)
 	return nil
 }
 
@@ -87,16 +83,6 @@ func list(ctx context.Context, uses *app.App) ([]outbox.Item, error) {
 	return items, nil
 }
 
-func (s *service) ready(ctx context.Context) error {
-	return errors.Join(s.api.Ping(ctx), s.work.Ping(ctx))
-}
+func (s *service) ready(ctx context.Context) error { return s.pools.Ping(ctx) }
 
-func (s *service) stop(context.Context) error {
-	var errs []error
-	for _, db := range []*pg.DB{s.api, s.work} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
+func (s *service) stop(context.Context) error { return s.pools.Close() }

@@ -2,7 +2,6 @@ package metering
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -22,10 +21,10 @@ const Name = "metering"
 
 // service is the module between New and Stop.
 type service struct {
-	cfg       Config
-	env       host.Env
-	module    *host.Module
-	api, work *pg.DB
+	cfg    Config
+	env    host.Env
+	module *host.Module
+	pools  pg.Pools
 }
 
 // New returns the metering service. Its schema must have been migrated before it starts.
@@ -42,22 +41,19 @@ func New(cfg Config, env host.Env) (*host.Module, error) {
 // module: the host reads Handler and Workers after it.
 func (s *service) start(ctx context.Context) (err error) {
 	env := s.env
-	if s.api, err = pg.Open(ctx, env.Database, Name, pg.API, s.cfg.MaxConns); err != nil {
+	if s.pools, err = pg.OpenPools(ctx, env.Database, Name, s.cfg.MaxConns); err != nil {
 		return err
 	}
-	if s.work, err = pg.Open(ctx, env.Database, Name, pg.Work, s.cfg.MaxConns); err != nil {
+	if err := work.PublishStarter(ctx, s.pools.Work, env.Business, env.Real); err != nil {
 		return err
 	}
-	if err := work.PublishStarter(ctx, s.work, env.Business, env.Real); err != nil {
-		return err
-	}
-	instances := (&work.Instances{Clock: env.Business, Log: env.Log}).Consumer(s.work, env.Mesh, env.Real)
-	orgs := work.Orgs(s.work, env.Mesh, env.Real, env.Log)
-	feeds := outbox.NewFeeds(s.work, env.Real, outbox.FeedSpec{Name: work.PricesFeed, Readers: []string{"allocator"},
-		List: func(ctx context.Context) ([]outbox.Item, error) { return work.ListPrices(ctx, s.work) }})
+	instances := (&work.Instances{Clock: env.Business, Log: env.Log}).Consumer(s.pools.Work, env.Mesh, env.Real)
+	orgs := work.Orgs(s.pools.Work, env.Mesh, env.Real, env.Log)
+	feeds := outbox.NewFeeds(s.pools.Work, env.Real, outbox.FeedSpec{Name: work.PricesFeed, Readers: []string{"allocator"},
+		List: func(ctx context.Context) ([]outbox.Item, error) { return work.ListPrices(ctx, s.pools.Work) }})
 	fresh := &work.Freshener{Consumers: []*outbox.Consumer{orgs, instances}, Clock: env.Real}
 
-	doors, err := api.Doors(&app.Service{Store: store.New(s.api), Clock: env.Business, Log: env.Log, Grace: s.cfg.Grace, Freshen: fresh.Freshen}, fresh.All)
+	doors, err := api.Doors(&app.Service{Store: store.New(s.pools.API), Clock: env.Business, Log: env.Log, Grace: s.cfg.Grace, Freshen: fresh.Freshen}, fresh.All)
 	if err != nil {
 		return fmt.Errorf("build the doors: %w", err)
 	}
@@ -69,16 +65,6 @@ func (s *service) start(ctx context.Context) (err error) {
 	return nil
 }
 
-func (s *service) ready(ctx context.Context) error {
-	return errors.Join(s.api.Ping(ctx), s.work.Ping(ctx))
-}
+func (s *service) ready(ctx context.Context) error { return s.pools.Ping(ctx) }
 
-func (s *service) stop(context.Context) error {
-	var errs []error
-	for _, db := range []*pg.DB{s.api, s.work} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
+func (s *service) stop(context.Context) error { return s.pools.Close() }

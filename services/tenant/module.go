@@ -2,7 +2,6 @@ package tenant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	_ "time/tzdata" // an org's zone must be known on machines without zone files
@@ -28,10 +27,10 @@ const Name = "tenant"
 
 // service is the module between New and Stop.
 type service struct {
-	cfg       Config
-	env       host.Env
-	module    *host.Module
-	api, work *pg.DB
+	cfg    Config
+	env    host.Env
+	module *host.Module
+	pools  pg.Pools
 }
 
 // New returns the tenant service. Its schema must have been migrated before it starts.
@@ -47,14 +46,11 @@ func New(cfg Config, env host.Env) (*host.Module, error) {
 // start opens the pools, builds the service on them, and makes the bootstrap accounts.
 // It completes the module: the host reads Handler and Workers after it.
 func (s *service) start(ctx context.Context) (err error) {
-	if s.api, err = pg.Open(ctx, s.env.Database, Name, pg.API, s.cfg.MaxConns); err != nil {
+	if s.pools, err = pg.OpenPools(ctx, s.env.Database, Name, s.cfg.MaxConns); err != nil {
 		return err
 	}
-	if s.work, err = pg.Open(ctx, s.env.Database, Name, pg.Work, s.cfg.MaxConns); err != nil {
-		return err
-	}
-	st := store.New(s.api, s.work, s.env.Real)
-	feeds := outbox.NewFeeds(s.work, s.env.Real, st.Feeds()...)
+	st := store.New(s.pools.API, s.pools.Work, s.env.Real)
+	feeds := outbox.NewFeeds(s.pools.Work, s.env.Real, st.Feeds()...)
 	st.OnPublish(feeds.Wake)
 	uses, err := s.useCases(st)
 	if err != nil {
@@ -71,7 +67,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	if s.module.Handler, err = api.New(uses, s.env, Name, mounts); err != nil {
 		return err
 	}
-	s.module.Workers = append(feeds.Workers(), idem.Pruner(s.work, s.env.Real), work.SweepSessions(st, s.env.Real))
+	s.module.Workers = append(feeds.Workers(), idem.Pruner(s.pools.Work, s.env.Real), work.SweepSessions(st, s.env.Real))
 	return nil
 }
 
@@ -101,16 +97,6 @@ func (s *service) useCases(st *store.Store) (*app.App, error) {
 	}), nil
 }
 
-func (s *service) ready(ctx context.Context) error {
-	return errors.Join(s.api.Ping(ctx), s.work.Ping(ctx))
-}
+func (s *service) ready(ctx context.Context) error { return s.pools.Ping(ctx) }
 
-func (s *service) stop(context.Context) error {
-	var errs []error
-	for _, db := range []*pg.DB{s.api, s.work} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
+func (s *service) stop(context.Context) error { return s.pools.Close() }
