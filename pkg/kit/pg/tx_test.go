@@ -45,7 +45,8 @@ func TestDeadlocksAreRetried(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Equal(t, 3, runs[0]+runs[1], "the loser ran twice")
+	// At least once more each time one lost: a rerun may meet the winner again before it ends.
+	require.GreaterOrEqual(t, runs[0]+runs[1], 3, "the loser ran again")
 	require.Equal(t, []int{1, 1}, commits, "what follows the commit ran once")
 }
 
