@@ -39,7 +39,11 @@ if ! have_postgres || ! have_btree_gist; then
     $root mkdir -p /etc/postgresql-common
     echo "create_main_cluster = false" | $root tee /etc/postgresql-common/createcluster.conf >/dev/null
   fi
-  $root apt-get update -qq >&2
-  DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends postgresql >&2
+  log=$(mktemp)
+  if ! { $root apt-get update -qq && $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; } >"$log" 2>&1; then
+    cat "$log" >&2
+    fail "the system's packages could not be installed; what apt-get said stands above."
+  fi
+  rm -f "$log"
   have_postgres || fail "the system's packages brought no PostgreSQL 15 or newer; Debian 12 is what Weir is tested on."
 fi
