@@ -16,6 +16,7 @@ setup: ## Install what is missing from the system's packages
 
 build: setup ## Build bin/weir and bin/weir-agent
 	@mkdir -p $(BIN)
+	@[ -e $(BIN)/weir ] || echo "build: the first one takes a minute or two" >&2
 	@cd services && go build -trimpath -o $(BIN)/weir ./cmd/weir
 	@cd services/agent && CGO_ENABLED=0 go build -trimpath -o $(BIN)/weir-agent ./cmd/weir-agent
 

@@ -67,15 +67,20 @@ func (d doer) Do(r *http.Request) (*http.Response, error) {
 	resp.Body.Close()
 	var f *fault.Error
 	if errors.As(err, &f) {
+		if f.Code == fault.Internal && resp.StatusCode < http.StatusInternalServerError {
+			return nil, errNoAPI // no problem of ours
+		}
 		return nil, &failure.Refusal{Fault: f, RequestID: resp.Header.Get("X-Request-Id")}
 	}
 	return nil, err
 }
 
+var errNoAPI = errors.New("the answer is not that of a Weir API: is the URL right?")
+
 // Body is the decoded body of an answer; an answer without it is no API's.
 func Body[T any](body *T, err error) (*T, error) {
 	if err == nil && body == nil {
-		err = errors.New("the answer is not that of a Weir API: is the URL right?")
+		err = errNoAPI
 	}
 	return body, err
 }

@@ -97,7 +97,7 @@ func TestAPIKeys(t *testing.T) {
 	})
 	d.on("DELETE /v1/api-keys/{id}", func(*http.Request, string) (int, any) { return http.StatusNoContent, nil })
 	r := p.run("", "api-keys", "create", "--name", "ci", "--expires-in", "24h")
-	require.Equal(t, result{"weir_d_secret\n", "made " + keyID + " (ci), expires 2026-12-30 08:00:00Z; it is not shown again\n", 0}, r)
+	require.Equal(t, result{"weir_d_secret\n", "made " + keyID + " (ci), good until 2026-12-30 08:00:00Z; it is not shown again\n", 0}, r)
 	require.JSONEq(t, `{"name":"ci","role":"developer","expires_at":"2026-12-01T08:00:00Z"}`, d.seen("createApiKey")[0].body)
 	require.Equal(t, result{"", "revoked " + keyID + "\n", 0}, p.run("", "api-keys", "rm", keyID))
 	for _, bad := range [][]string{{}, {"--name", "x", "--role", "god"}, {"--name", "x", "--expires-in", "-1h"}} {

@@ -8,7 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/weirhq/weir/pkg/kernel/fault"
 	"github.com/weirhq/weir/services/cli/internal/output"
@@ -45,6 +49,7 @@ func (e *Exit) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 type Refusal struct {
 	Fault     *fault.Error
 	RequestID string
+	LoggingIn bool // it was a login that was refused: to log in is no advice
 }
 
 func (r *Refusal) Error() string { return r.Fault.Public }
@@ -89,7 +94,7 @@ func is(err error, codes ...fault.Code) bool {
 // Report says on w what went wrong, in words a user can act on.
 func Report(w io.Writer, err error) {
 	var exit *Exit
-	if err == nil || errors.As(err, &exit) {
+	if err == nil || errors.As(err, &exit) || readerLeft(err) {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
@@ -110,6 +115,12 @@ func Report(w io.Writer, err error) {
 	hints(w, err, f)
 }
 
+// readerLeft is whether standard output has no reader any more, as in `weir … | head`: nobody needs to be told.
+func readerLeft(err error) bool {
+	var p *fs.PathError
+	return errors.As(err, &p) && p.Path == os.Stdout.Name() && errors.Is(p, syscall.EPIPE)
+}
+
 func sentence(f *fault.Error) string {
 	if f.Public == "" {
 		return string(f.Code)
@@ -128,16 +139,23 @@ func hints(w io.Writer, err error, f *fault.Error) {
 	for _, a := range alternatives {
 		fmt.Fprintf(w, "  hint: %s\n", a)
 	}
+	var r *Refusal
+	refused := errors.As(err, &r)
 	switch f.Code {
 	case fault.Unauthenticated:
-		fmt.Fprintln(w, "  hint: log in with: weir login")
+		if !refused || !r.LoggingIn {
+			fmt.Fprintln(w, "  hint: log in with: weir login")
+		}
+	case fault.Invalid:
+		if slices.ContainsFunc(f.Fields, func(f fault.Field) bool { return strings.HasPrefix(f.Field, "offering") }) {
+			fmt.Fprintln(w, "  hint: see what can be rented with: weir offerings")
+		}
 	case fault.Unavailable, fault.RateLimited:
 		if f.RetryAfter > 0 {
 			fmt.Fprintf(w, "  hint: try again in %s\n", f.RetryAfter)
 		}
 	}
-	var r *Refusal
-	if errors.As(err, &r) && r.RequestID != "" && (f.Code == fault.Internal || f.Code == fault.Unavailable) {
+	if refused && r.RequestID != "" && (f.Code == fault.Internal || f.Code == fault.Unavailable) {
 		fmt.Fprintf(w, "  request id: %s\n", r.RequestID)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,7 +58,12 @@ func TestWords(t *testing.T) {
 		"  hint: a100-40gb.whole fits now with --count 4 (1 available, 3.50 CNY/h)\n  hint: x.whole fits now\n", report(err))
 
 	require.Equal(t, "weir: Who?\n  hint: log in with: weir login\n", report(fault.New(fault.Unauthenticated, "Who?")))
+	wrong := fault.New(fault.Unauthenticated, "The password is wrong.")
+	require.Equal(t, "weir: The password is wrong.\n", report(&Refusal{Fault: wrong, LoggingIn: true}))
+	require.Equal(t, "weir: offering is not on offer\n  hint: see what can be rented with: weir offerings\n", report(fault.InvalidField("offering", "is not on offer")))
+	require.Empty(t, report(fmt.Errorf("write: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE})))
+	require.NotEmpty(t, report(fmt.Errorf("post: %w", syscall.EPIPE)))
 	down := fault.New(fault.Unavailable, "Later.")
 	down.RetryAfter = 2 * time.Second
-	require.Equal(t, "weir: Later.\n  hint: try again in 2s\n  request id: req_9\n", report(&Refusal{down, "req_9"}))
+	require.Equal(t, "weir: Later.\n  hint: try again in 2s\n  request id: req_9\n", report(&Refusal{Fault: down, RequestID: "req_9"}))
 }

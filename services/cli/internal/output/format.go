@@ -76,12 +76,17 @@ func writeYAML(w io.Writer, v any) error {
 		return fmt.Errorf("write YAML: %w", err)
 	}
 	block(&doc)
-	e := yaml.NewEncoder(w)
+	var text bytes.Buffer // the encoder hides the errors of its writer
+	e := yaml.NewEncoder(&text)
 	e.SetIndent(2)
 	if err := e.Encode(&doc); err != nil {
 		return fmt.Errorf("write YAML: %w", err)
 	}
-	return e.Close()
+	if err := e.Close(); err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	_, err = w.Write(text.Bytes())
+	return err
 }
 
 // oldTruth is text that YAML 1.1 takes for a truth value.

@@ -22,13 +22,21 @@ func banner(out io.Writer, c *config, dir *dataDir, a accounts, nodes int) {
 		fmt.Fprintf(w, "  %s\t%s\tpassword %s\n", line.who, line.email, password)
 	}
 	_ = w.Flush() // out's errors show where it is used
+	at := ""      // where the CLI looks by itself
+	if c.addr != defaultAddr {
+		at = " --url http://" + c.addr
+	}
+	offering := "h100-80gb.1g.10gb"
+	if c.simNodes != defaultNodes || c.simFleet != "" {
+		offering = "OFFERING"
+	}
 	fmt.Fprintf(out, `
   %d simulated nodes, data in %s
 
-  weir login --email %s
+  weir login%s --email %s
   weir offerings
-  weir run --offering h100-80gb.1g.10gb -- sh -c 'echo hello; sleep 30'
+  weir run --offering %s -- sh -c 'echo hello; sleep 30'
 
 Ctrl-C stops everything.
-`, nodes, dir.path, a.demo.email)
+`, nodes, dir.path, at, a.demo.email, offering)
 }

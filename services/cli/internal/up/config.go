@@ -32,12 +32,15 @@ type config struct {
 // defaultNodes is the fleet a newcomer meets: two H100 servers of 8 and one A100 server of 4.
 const defaultNodes = "2xh100-80gb-sxm5:8,1xa100-40gb:4"
 
+// defaultAddr is the door where nothing else is said; the command line looks there too.
+const defaultAddr = "127.0.0.1:8080"
+
 // minNodeTimeout leaves room for a few words per time-out.
 const minNodeTimeout = 4 * time.Second
 
 func (c *config) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&c.addr, "addr", "127.0.0.1:8080", "address of the web and REST door")
+	f.StringVar(&c.addr, "addr", defaultAddr, "address of the web and REST door")
 	f.StringVar(&c.agentAddr, "agent-addr", "127.0.0.1:8443", "address of the agents' TLS door")
 	f.StringVar(&c.dataDir, "data-dir", "", "where all state lives (default /var/lib/weir for root, else ~/.local/share/weir)")
 	f.StringVar(&c.simNodes, "sim-nodes", defaultNodes, "simulated nodes: COUNTxBOARD:CARDS[@auto|whole|mig], comma separated; empty for none")

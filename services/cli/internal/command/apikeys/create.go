@@ -60,7 +60,11 @@ func create(sh *shell.Shell) *cobra.Command {
 		if k.Secret == nil {
 			return errors.New("the answer has no key")
 		}
-		sh.Sayf("made %s (%s), expires %s; it is not shown again", k.ID, k.Name, output.MaybeTime(k.ExpiresAt))
+		until := "for ever"
+		if k.ExpiresAt != nil {
+			until = "until " + output.MaybeTime(k.ExpiresAt)
+		}
+		sh.Sayf("made %s (%s), good %s; it is not shown again", k.ID, k.Name, until)
 		return format.Write(sh.Out, k, func(p *output.Page) { p.Table().Row(*k.Secret) })
 	}
 	return cmd

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,6 +57,10 @@ func login(ctx context.Context, sh *shell.Shell, email string, passwordStdin boo
 	}
 	r, err := bare.Tenant.LogInWithResponse(ctx, &tenantapi.LogInParams{}, tenantapi.LogInJSONRequestBody{Email: email, Password: password})
 	if err != nil {
+		var refusal *failure.Refusal
+		if errors.As(err, &refusal) {
+			refusal.LoggingIn = true
+		}
 		return err
 	}
 	l, err := call.Body(r.JSON200, nil)

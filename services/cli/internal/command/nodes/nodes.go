@@ -110,6 +110,9 @@ func notes(n inventoryapi.Node) string {
 	if n.RefusingWork != nil {
 		all = append(all, *n.RefusingWork)
 	}
+	if n.Runtime != nil && n.Runtime.Isolation == inventoryapi.Weak {
+		all = append(all, "weak isolation")
+	}
 	if n.Simulated {
 		all = append(all, "simulated")
 	}
