@@ -16,6 +16,8 @@ type Config struct {
 	Runtime string
 	// AgentURL is the agents' door as the nodes reach it.
 	AgentURL string
+	// Weak hears what members lack of the whole sandbox on this machine, if anything. Optional.
+	Weak func(missing []string)
 	// Version is what the agents say they are; "" means dev.
 	Version string
 }

@@ -36,7 +36,16 @@ func New(cfg Config, env host.Env) (*host.Module, error) {
 		return nil, fmt.Errorf("build the door: %w", err)
 	}
 	return &host.Module{
-		Name: Name, Handler: handler, Start: f.Open, Ready: f.Ready,
+		Name: Name, Handler: handler, Ready: f.Ready,
+		Start: func(ctx context.Context) error {
+			if err := f.Open(ctx); err != nil {
+				return err
+			}
+			if missing := f.Missing(); len(missing) > 0 && cfg.Weak != nil {
+				cfg.Weak(missing)
+			}
+			return nil
+		},
 		Workers: []host.Worker{{Name: "nodes", Run: f.Run}},
 		Drain: func(ctx context.Context) error {
 			f.Farewell(ctx)

@@ -51,7 +51,7 @@ func joinCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "joined as %s (%s); start it with: weir-agent run --state-dir %s\n", node, name, dir)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "joined as %s (%s); start it with: weir-agent run --state-dir %s --driver sim\n", node, name, dir)
 			return err
 		},
 	}

@@ -137,7 +137,7 @@ func (p *plan) price(in domain.CreateInput, org domain.Org) (wants []want, err e
 	for i, name := range in.Offerings {
 		o, ok := p.offerings[name]
 		if !ok {
-			return nil, domain.NotOnOffer(in, i, "is not on offer")
+			return nil, domain.NotOnOffer(in, i, "is not on offer here: the list of offerings names what is")
 		}
 		if o.Kind != domain.Whole && in.Count > 1 {
 			return nil, fault.InvalidField("count", "must be 1 for slices: CUDA sees one MIG device per process")

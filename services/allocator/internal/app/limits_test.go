@@ -118,7 +118,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 
 	_, err = b.tryRent(free, "h100-80gb.9g.99gb")
 	require.ErrorAs(t, err, &f)
-	require.Equal(t, []fault.Field{{Field: "offering", Message: "is not on offer"}}, f.Fields)
+	require.Equal(t, []fault.Field{{Field: "offering", Message: "is not on offer here: the list of offerings names what is"}}, f.Fields)
 	_, err = b.tryRent(free, slice, cards(2))
 	require.ErrorAs(t, err, &f)
 	require.Equal(t, "count", f.Fields[0].Field)

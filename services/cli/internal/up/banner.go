@@ -3,6 +3,7 @@ package up
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -30,8 +31,11 @@ func banner(out io.Writer, c *config, dir *dataDir, a accounts, nodes int) {
 	if c.simNodes != defaultNodes || c.simFleet != "" {
 		offering = "OFFERING"
 	}
+	if len(c.weak) > 0 {
+		fmt.Fprintf(out, "\n  Tenants' processes are walled in weakly here: this machine does not allow %s.\n", strings.Join(c.weak, ", "))
+	}
 	fmt.Fprintf(out, `
-  %d simulated nodes, data in %s
+  simulated nodes: %d, data in %s
 
   weir login%s --email %s
   weir offerings

@@ -27,6 +27,8 @@ type config struct {
 	rateLimit       int
 	openToNetwork   bool
 	verbose         bool
+
+	weak []string // what this machine does not allow of members' sandbox; known once nodes are open
 }
 
 // defaultNodes is the fleet a newcomer meets: two H100 servers of 8 and one A100 server of 4.

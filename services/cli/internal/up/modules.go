@@ -105,5 +105,6 @@ func (p *process) gateway(env host.Env) (*host.Module, error) {
 }
 
 func (p *process) sim(env host.Env) (*host.Module, error) {
-	return sim.New(sim.Config{Nodes: p.fleet, StateDir: p.dir.join("nodes"), Runtime: p.cfg.simRuntime, AgentURL: "https://" + p.cfg.agentAddr}, env)
+	return sim.New(sim.Config{Nodes: p.fleet, StateDir: p.dir.join("nodes"), Runtime: p.cfg.simRuntime, AgentURL: "https://" + p.cfg.agentAddr,
+		Weak: func(missing []string) { p.cfg.weak = missing }}, env)
 }

@@ -79,6 +79,16 @@ func (f *Fleet) Open(ctx context.Context) error {
 	return nil
 }
 
+// Missing is what members here lack of the whole sandbox; nothing on most machines.
+func (f *Fleet) Missing() []string {
+	for _, n := range f.nodes {
+		if host := n.current(); host != nil {
+			return host.Facts().Missing // they all live on this machine
+		}
+	}
+	return nil
+}
+
 // Run runs every node until ctx ends. What runs on them stays, for the next start.
 func (f *Fleet) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
