@@ -35,6 +35,11 @@ func asks(s float64, c Contact) act {
 	return func(m *Member) []Step { return m.Ask(ByUser, "", Actor{}, at(s), c) }
 }
 
+// gone is what the first report of a boot says of a member that an earlier one had.
+func gone(s float64, boot string) act {
+	return func(m *Member) []Step { return m.Observe(Observed{Member: m.ID, State: SeenGone}, boot, at(s)) }
+}
+
 func silent(s float64) act { return func(m *Member) []Step { return m.Silence(at(s)) } }
 
 func TestWhatHappensToAMember(t *testing.T) {
@@ -71,6 +76,9 @@ func TestWhatHappensToAMember(t *testing.T) {
 		"stops by itself":                 {[]act{sees(1, SeenRunning, nil, nil), sees(5, SeenStopping, nil, nil), sees(6, SeenStopped, nil, secs(0.5))}, Stopped, []float64{1, 5.5}, "completed"},
 		"never heard of, to run":          {[]act{sees(1, SeenUnknown, nil, nil)}, Assigned, nil, ""},
 		"never heard of, to stop":         {[]act{asks(1, Heard), sees(2, SeenUnknown, nil, nil)}, Stopped, nil, "user"},
+		"rebooted":                        {[]act{sees(1, SeenRunning, nil, nil), gone(9, "b2")}, Lost, []float64{1, 1}, "node_rebooted"},
+		"rebooted before it was told of":  {[]act{gone(9, "b2")}, Lost, nil, "node_rebooted"},
+		"gone without a reboot":           {[]act{sees(1, SeenRunning, nil, nil), gone(9, "b1")}, Lost, []float64{1, 1}, "agent_lost_it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

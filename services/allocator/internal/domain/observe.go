@@ -108,7 +108,8 @@ func (m *Member) observeEnd(o Observed, boot string, now time.Time) []Step {
 		at = m.Proof
 	}
 	at = later(Ms(m.ran(o, at, now)), m.AssignedAt)
-	rebooted := m.Boot != "" && m.Boot != boot
+	// What is gone was there under an earlier boot, even one whose agent could not say so any more.
+	rebooted := m.Boot != boot && (m.Boot != "" || o.State == SeenGone)
 	if o.State != SeenGone && o.State != SeenUnknown {
 		m.acknowledge(boot)
 	}
